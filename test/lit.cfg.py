@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# How lit runs the tests: which files are tests, what they may call, which features they may require.
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "attn"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".attn", ".mlir", ".test", ".c", ".cpp", ".yaml"]
+config.excludes = ["unit", "inputs", "Inputs", "project"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.attn_build_root, "test")
+
+bin_dir = os.path.join(config.attn_build_root, "bin")
+config.environment["PATH"] = os.pathsep.join([bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input=fail"
+config.environment["OMP_WAIT_POLICY"] = "passive"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+root = config.attn_source_root
+config.substitutions += [
+    ("%python", config.python),
+    ("%clangxx", config.cxx_compiler),
+    ("%clang", config.c_compiler),
+    ("%cmake", config.cmake),
+    ("%source_root", root),
+    ("%build_root", config.attn_build_root),
+    ("%examples", os.path.join(root, "examples")),
+    ("%runtime_include", os.path.join(root, "runtime", "include")),
+]
+
+if config.host in ("x86_64", "AMD64"):
+    config.available_features.add("host-x86_64")
+    with open("/proc/cpuinfo") as info:
+        flags = next((line.split() for line in info if line.startswith("flags")), [])
+    for flag in ("avx2", "avx512f"):
+        if flag in flags:
+            config.available_features.add(flag)
+elif config.host == "aarch64":
+    config.available_features.add("host-aarch64")
+if shutil.which("qemu-aarch64-static") and shutil.which("aarch64-linux-gnu-gcc"):
+    config.available_features.add("qemu-aarch64")
+if "-fsanitize" in config.build_flags:
+    config.available_features.add("sanitizers")
+if subprocess.run([config.python, "-c", "import numpy"], capture_output=True).returncode == 0:
+    config.available_features.add("numpy")

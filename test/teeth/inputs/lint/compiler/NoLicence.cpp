@@ -1,0 +1,2 @@
+// Nothing here says under which licence.
+int x;

@@ -1,0 +1,2 @@
+// RUN: attn-opt %s
+// expected-error @below {{never looked for}}

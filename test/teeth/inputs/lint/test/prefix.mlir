@@ -1,0 +1,3 @@
+// RUN: attn-opt %s | FileCheck %s --check-prefix=GPU
+// GPU: read
+// CPU-LABEL: never read

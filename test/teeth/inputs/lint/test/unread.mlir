@@ -1,0 +1,2 @@
+// RUN: attn-opt %s
+// CHECK-NEXT: never read
