@@ -1,0 +1,75 @@
+//===- Driver.h - from a spec file to what a user wants of it ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The library under attnc: loads a spec, runs the stages, emits files, and loads the object into this process.
+// It knows no command line and prints nothing but diagnostics.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_DRIVER_H
+#define ATTN_COMPILER_DRIVER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/SourceMgr.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+struct DriverOptions {
+  /// Extents that are fixed now: `-D W=4096`.
+  std::vector<std::pair<std::string, int64_t>> defines;
+  /// The only attention wanted; empty: all of the file.
+  std::string kernel;
+  /// Machines, by name: `host`, `x86-64-v3`, `aarch64`.
+  std::vector<std::string> targets = {"host"};
+  /// A file with schedules to use; empty: the compiler chooses.
+  std::string schedulePath;
+};
+
+/// What can be emitted. The order is that of `--emit`'s help.
+enum class Output { Object, Header, Library, Shared, Assembly, LLVM, MLIR, Json };
+
+/// One use of the compiler. Diagnostics go to stderr, with the place in the spec.
+class Driver {
+public:
+  explicit Driver(DriverOptions options);
+  ~Driver();
+
+  mlir::MLIRContext &getContext() { return *context; }
+  const DriverOptions &getOptions() const { return options; }
+
+  /// Stages in order, from `parse` to `llvm`.
+  static llvm::ArrayRef<llvm::StringRef> stages();
+
+  /// The programs of a spec, as the first stage leaves them; of a `.mlir` file, whatever stage it holds.
+  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> load(llvm::StringRef path);
+
+  /// Runs the stages up to and including `stage` for the first target.
+  mlir::LogicalResult lower(mlir::ModuleOp programs, llvm::StringRef stage);
+
+  /// Writes `directory/stem.o` and so on from the programs of the first stage. `written` gets the paths.
+  mlir::LogicalResult emit(mlir::ModuleOp programs, llvm::ArrayRef<Output> outputs, llvm::StringRef directory,
+                           llvm::StringRef stem, std::vector<std::string> &written);
+
+  /// The bytes of the object that `emit` would write.
+  mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> compileObject(mlir::ModuleOp programs);
+
+  /// Every file that was read, for dependency files.
+  llvm::ArrayRef<std::string> dependencies() const { return filesRead; }
+
+private:
+  struct Diagnostics;
+
+  DriverOptions options;
+  std::unique_ptr<mlir::MLIRContext> context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<Diagnostics> diagnostics;
+  std::vector<std::string> filesRead;
+};
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_DRIVER_H
