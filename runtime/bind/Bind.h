@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The functions that are linked into every module of kernels, as bitcode
+ * (Embedded.h), with internal linkage. They need no library.
+ */
+#ifndef ATTN_RUNTIME_BIND_BIND_H
+#define ATTN_RUNTIME_BIND_BIND_H
+
+#include "attn/runtime.h"
+#include "runtime/bind/Descriptor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Checks a call against its descriptor before anything is written, and fills
+ * `frame` (attn_frame_size slots). args[i] points to a DLTensor, or to the value
+ * of a scalar. On failure the message names the argument and the axis, and the
+ * frame holds nothing of use. Returns an attn_status. */
+int32_t attn_bind(const struct attn_desc *desc, attn_context *context,
+                  const void *const *args, int64_t *frame);
+
+/** Memory for a call: the caller's workspace if there is one, else the alloc
+ * hook's. *owned says whether attn_release has something to give back.
+ * `bytes` < 0 stands for a size that did not fit 64 bits. */
+int32_t attn_reserve(attn_context *context, int64_t bytes, int64_t align,
+                     void **memory, int32_t *owned);
+
+/** Gives back what attn_reserve took. */
+void attn_release(attn_context *context, void *memory, int32_t owned);
+
+/** Workers that attn_run may use: tasks see numbers below this. */
+int32_t attn_workers(const attn_context *context);
+
+/** Runs the tasks, through the hook when there is one. */
+void attn_run(attn_context *context, int64_t tasks, attn_task_fn body,
+              void *data);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif /* ATTN_RUNTIME_BIND_BIND_H */
