@@ -12,7 +12,8 @@ int32_t attn_all_threads(void) {
 }
 
 /* More workers than this are never asked of OpenMP: a system that refuses a
- * thread makes its library abort, and context->threads is only an upper bound. */
+ * thread makes its library abort, and context->threads is only an upper bound.
+ */
 static int most_workers(void) {
   int processors = omp_get_num_procs();
   int generous = processors < 16 ? 64 : processors * 4;
@@ -32,9 +33,9 @@ struct loop {
   void *data;
 };
 
-/* A shared counter rather than a worksharing loop: tasks start in order, so that
- * the heavy ones, which come first, never start last. Numbers are those of the
- * innermost team, hence small inside a caller's parallel region too. */
+/* A shared counter rather than a worksharing loop: tasks start in order, so
+ * that the heavy ones, which come first, never start last. Numbers are those of
+ * the innermost team, hence small inside a caller's parallel region too. */
 static void work(void *data) {
   struct loop *loop = data;
   int32_t worker = omp_get_thread_num();

@@ -63,9 +63,7 @@ static bool check_extents(struct attn_binding *b, int64_t arg) {
     return refuse(b, arg, "shape is null");
   for (int32_t d = 0; d < t->ndim; ++d)
     if (t->shape[d] < 0) {
-      say_dimension(b, arg, d);
-      put_int(&b->message, t->shape[d]);
-      put(&b->message, ", but ");
+      say_extent(b, arg, d);
       put(&b->message, b->desc->args[arg].dims[d].text);
       put(&b->message, " cannot be negative");
       return false;
@@ -119,9 +117,7 @@ static bool find_product(struct attn_binding *b, int64_t arg, int64_t d,
   for (int64_t f = 0; f < dim->num_factors; ++f) {
     struct attn_value v = evaluate(b, dim->factors[f].code);
     if (v.status != ATTN_EVAL_OK) {
-      say_argument(b, arg);
-      put(&b->message, "dimension ");
-      put_int(&b->message, d);
+      say_dimension(b, arg, d);
       put(&b->message, " needs ");
       put(&b->message, dim->factors[f].text);
       return explain_value(b, &dim->factors[f], v);
@@ -133,9 +129,7 @@ static bool find_product(struct attn_binding *b, int64_t arg, int64_t d,
     *product = 0;
   if (zero || !overflow)
     return true;
-  say_argument(b, arg);
-  put(&b->message, "dimension ");
-  put_int(&b->message, d);
+  say_dimension(b, arg, d);
   put(&b->message, " needs ");
   put(&b->message, dim->text);
   put(&b->message, ", which does not fit 64 bits");
@@ -145,16 +139,14 @@ static bool find_product(struct attn_binding *b, int64_t arg, int64_t d,
 
 static bool check_dimension(struct attn_binding *b, int64_t arg, int64_t d) {
   const struct attn_dim *dim = &b->desc->args[arg].dims[d];
-  int64_t want, found = tensor(b, arg)->shape[d];
+  int64_t want;
   if (!attn_is_known(dim))
     return true;
   if (!find_product(b, arg, d, &want))
     return false;
-  if (found == want)
+  if (tensor(b, arg)->shape[d] == want)
     return true;
-  say_dimension(b, arg, d);
-  put_int(&b->message, found);
-  put(&b->message, ", but ");
+  say_extent(b, arg, d);
   put(&b->message, dim->text);
   put(&b->message, " needs ");
   put_int(&b->message, want);

@@ -14,9 +14,9 @@ extern "C" {
 #endif
 
 /** Checks a call against its descriptor before anything is written, and fills
- * `frame` (attn_frame_size slots). args[i] points to a DLTensor, or to the value
- * of a scalar. On failure the message names the argument and the axis, and the
- * frame holds nothing of use. Returns an attn_status. */
+ * `frame` (attn_frame_size slots). args[i] points to a DLTensor, or to the
+ * value of a scalar. On failure the message names the argument and the axis,
+ * and the frame holds nothing of use. Returns an attn_status. */
 int32_t attn_bind(const struct attn_desc *desc, attn_context *context,
                   const void *const *args, int64_t *frame);
 

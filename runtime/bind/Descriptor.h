@@ -34,9 +34,10 @@ extern "C" {
 
 #define ATTN_DESC_VERSION 1
 
-/** Words of an expression's code, for a stack machine over int64_t. ATTN_OP_PUSH,
- * AXIS, DIM and SCALAR have operands in the words that follow. Every result that
- * does not fit 64 bits refuses the call. Conditions are 0 and 1. */
+/** Words of an expression's code, for a stack machine over int64_t.
+ * ATTN_OP_PUSH, AXIS, DIM and SCALAR have operands in the words that follow.
+ * Every result that does not fit 64 bits refuses the call. Conditions are 0
+ * and 1. */
 enum attn_op {
   ATTN_OP_END = 0,    /**< one value is left: the result */
   ATTN_OP_PUSH = 1,   /**< operand: the constant */
@@ -70,8 +71,9 @@ struct attn_expr {
   const char *text;
 };
 
-/** A dimension: the product of its factors, row-major; "(H E)" has two. One with
- * a factor of null code is not compared, and each factor gets its stride. */
+/** A dimension: the product of its factors, row-major; "(H E)" has two. One
+ * with a factor of null code is not compared, and each factor gets its stride.
+ */
 struct attn_dim {
   int64_t num_factors;
   const struct attn_expr *factors;

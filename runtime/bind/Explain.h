@@ -50,6 +50,15 @@ static inline void say_dimension(struct attn_binding *b, int64_t arg,
   put_int(&b->message, dim);
 }
 
+/** "mha: argument x: dimension 2 is 7, but " */
+static inline void say_extent(struct attn_binding *b, int64_t arg,
+                              int64_t dim) {
+  say_dimension(b, arg, dim);
+  put(&b->message, " is ");
+  put_int(&b->message, tensor(b, arg)->shape[dim]);
+  put(&b->message, ", but ");
+}
+
 /** "[B, (H E)]" */
 static inline void say_shape(struct attn_binding *b,
                              const struct attn_arg *arg) {
@@ -61,17 +70,23 @@ static inline void say_shape(struct attn_binding *b,
   put(&b->message, "]");
 }
 
-/** Is word `at` of the code the first to speak of its axis or scalar? */
-static inline bool is_first_mention(const struct attn_expr *exprs,
+/** Does the code, up to `end` if that is not null, speak of the same axis or
+ * scalar as word `at`? */
+static inline bool mentions(const int64_t *code, const int64_t *end,
+                            const int64_t *at) {
+  for (; code != end && *code != ATTN_OP_END; code += 1 + attn_operands(*code))
+    if (code[0] == at[0] && code[1] == at[1])
+      return true;
+  return false;
+}
+
+/** Is word `at` of expression `i` the first to speak of its axis or scalar? */
+static inline bool is_first_mention(const struct attn_expr *exprs, int64_t i,
                                     const int64_t *at) {
-  for (;; ++exprs)
-    for (const int64_t *c = exprs->code; *c != ATTN_OP_END;
-         c += 1 + attn_operands(*c)) {
-      if (c == at)
-        return true;
-      if (c[0] == at[0] && c[1] == at[1])
-        return false;
-    }
+  for (int64_t before = 0; before < i; ++before)
+    if (mentions(exprs[before].code, NULL, at))
+      return false;
+  return !mentions(exprs[i].code, at, at);
 }
 
 static inline void say_value(struct attn_binding *b, const int64_t *code,
@@ -80,10 +95,10 @@ static inline void say_value(struct attn_binding *b, const int64_t *code,
   put(&b->message, *code == ATTN_OP_AXIS ? b->desc->axes[code[1]].name
                                          : b->desc->args[code[1]].name);
   put(&b->message, " = ");
-  put_int(&b->message, *code == ATTN_OP_AXIS
-                           ? b->frame[code[1]]
-                           : attn_scalar_bits(&b->desc->args[code[1]],
-                                              b->args[code[1]]));
+  put_int(&b->message,
+          *code == ATTN_OP_AXIS
+              ? b->frame[code[1]]
+              : attn_scalar_bits(&b->desc->args[code[1]], b->args[code[1]]));
 }
 
 /** " (S = x.1)": a single axis's value has been said, so its source is. */
@@ -111,7 +126,7 @@ static inline void say_values(struct attn_binding *b,
     for (const int64_t *c = exprs[i].code; *c != ATTN_OP_END;
          c += 1 + attn_operands(*c)) {
       if ((*c != ATTN_OP_AXIS && *c != ATTN_OP_SCALAR) ||
-          !is_first_mention(exprs, c))
+          !is_first_mention(exprs, i, c))
         continue;
       say_value(b, c, first);
       first = false;
@@ -126,7 +141,7 @@ static inline bool explain_value(struct attn_binding *b,
   struct attn_message *m = &b->message;
   switch (v.status) {
   case ATTN_EVAL_INEXACT:
-    put(m, ", but ");
+    put(m, ": ");
     put_int(m, v.left);
     put(m, " is not a multiple of ");
     put_int(m, v.right);

@@ -45,14 +45,14 @@ static inline int64_t attn_scalar_bits(const struct attn_arg *arg,
   bool is_signed = arg->dtype_code == kDLInt;
   switch (arg->dtype_bits) {
   case 8:
-    return is_signed ? (int64_t)*(const int8_t *)at
-                     : (int64_t)*(const uint8_t *)at;
+    return is_signed ? (int64_t) * (const int8_t *)at
+                     : (int64_t) * (const uint8_t *)at;
   case 16:
-    return is_signed ? (int64_t)*(const int16_t *)at
-                     : (int64_t)*(const uint16_t *)at;
+    return is_signed ? (int64_t) * (const int16_t *)at
+                     : (int64_t) * (const uint16_t *)at;
   case 32:
-    return is_signed ? (int64_t)*(const int32_t *)at
-                     : (int64_t)*(const uint32_t *)at;
+    return is_signed ? (int64_t) * (const int32_t *)at
+                     : (int64_t) * (const uint32_t *)at;
   default:
     return *(const int64_t *)at;
   }

@@ -97,9 +97,9 @@ static inline int32_t attn_self_overlap(const DLTensor *t, uint64_t *span) {
   return -1;
 }
 
-/** The elements' addresses modulo `period` as an interval of `length` bytes that
- * starts at `start`: dimensions whose stride is a multiple of it do not move
- * them. */
+/** The elements' addresses modulo `period` as an interval of `length` bytes
+ * that starts at `start`: dimensions whose stride is a multiple of it do not
+ * move them. */
 struct attn_window {
   uint64_t start, length;
 };
@@ -133,8 +133,8 @@ static inline bool attn_apart_modulo(const struct attn_region *a,
   return gap >= x.length && y.length <= period - gap;
 }
 
-/** Tries each stride of `by` as a period: slices of one buffer, such as keys and
- * values side by side, interleave without sharing an element. */
+/** Tries each stride of `by` as a period: slices of one buffer, such as keys
+ * and values side by side, interleave without sharing an element. */
 static inline bool attn_interleave(const struct attn_region *by,
                                    const struct attn_region *a,
                                    const struct attn_region *b) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The last part of attn_bind: is the memory of the tensors such that a kernel
- * can walk it, and where does each factor of a dimension step? Extents have been
- * checked.
+ * can walk it, and where does each factor of a dimension step? Extents have
+ * been checked.
  */
 #ifndef ATTN_RUNTIME_BIND_PLACE_H
 #define ATTN_RUNTIME_BIND_PLACE_H

@@ -28,8 +28,9 @@ static int32_t out_of_memory(attn_context *context, int64_t bytes) {
     put(&m, "context: this call needs a workspace larger than 2^63 bytes");
     return ATTN_OUT_OF_MEMORY;
   }
-  put(&m, context->alloc ? "context: alloc could not give "
-                         : "context: without workspace and alloc there are no ");
+  put(&m, context->alloc
+              ? "context: alloc could not give "
+              : "context: without workspace and alloc there are no ");
   put_int(&m, bytes);
   put(&m, " bytes of workspace");
   return ATTN_OUT_OF_MEMORY;

@@ -61,12 +61,12 @@ typedef struct {
 
 /** A tensor in memory that someone else owns. */
 typedef struct {
-  void *data;           /**< may be null when there are no elements */
-  DLDevice device;      /**< where data lies */
-  int32_t ndim;         /**< number of dimensions */
-  DLDataType dtype;     /**< type of the elements */
-  int64_t *shape;       /**< ndim extents */
-  int64_t *strides;     /**< ndim strides in elements; null: row-major, compact */
+  void *data;       /**< may be null when there are no elements */
+  DLDevice device;  /**< where data lies */
+  int32_t ndim;     /**< number of dimensions */
+  DLDataType dtype; /**< type of the elements */
+  int64_t *shape;   /**< ndim extents */
+  int64_t *strides; /**< ndim strides in elements; null: row-major, compact */
   uint64_t byte_offset; /**< from data to the first element, in bytes */
 } DLTensor;
 #ifdef __cplusplus

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The header finds DLPack's where it is installed.
+ */
+#include "attn/runtime.h"
+#include <dlpack/dlpack.h>
+
+int64_t foundC(const DLTensor *tensor);
+
+int64_t foundC(const DLTensor *tensor) {
+  attn_context context;
+  if (attn_context_init(&context, sizeof(context)) != ATTN_OK)
+    return -1;
+  return tensor->shape[tensor->ndim - 1] + (int64_t)tensor->byte_offset +
+         tensor->dtype.code + tensor->dtype.bits +
+         (int64_t)tensor->device.device_type;
+}
