@@ -126,8 +126,6 @@ static inline bool attn_apart_modulo(const struct attn_region *a,
                                      uint64_t period) {
   struct attn_window x = attn_find_window(a, period);
   struct attn_window y = attn_find_window(b, period);
-  if (x.length > period || y.length > period)
-    return false;
   uint64_t gap =
       y.start >= x.start ? y.start - x.start : period - (x.start - y.start);
   return gap >= x.length && y.length <= period - gap;

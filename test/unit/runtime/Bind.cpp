@@ -320,6 +320,7 @@ TEST(Bind, Arithmetic) {
   EXPECT_EQ(binary(ATTN_OP_DIV, -6, -3), "2");
   EXPECT_EQ(binary(ATTN_OP_FLOORDIV, 7, 2), "3");
   EXPECT_EQ(binary(ATTN_OP_MOD, -1, 5), "4");
+  EXPECT_EQ(binary(ATTN_OP_MOD, -5, 5), "0");
   EXPECT_EQ(binary(ATTN_OP_MOD, INT64_MIN, -1), "0");
   EXPECT_EQ(binary(ATTN_OP_MIN, 2, 3), "2");
   EXPECT_EQ(binary(ATTN_OP_MAX, 2, 3), "3");

@@ -151,6 +151,18 @@ TEST(BindMemory, SlicesOfOneBufferInterleave) {
   EXPECT_NE(call.refusal(), "ATTN_OK");
 }
 
+TEST(BindMemory, ReversedSlicesInterleave) {
+  Call call;
+  call.x.setStrides({48, 16, -1});
+  call.x.dl.byte_offset = 28;
+  call.y.setStrides({48, 16, 2, 1});
+  call.y.dl.data = call.x.dl.data;
+  call.y.dl.byte_offset = 32;
+  EXPECT_EQ(call.refusal(), "ATTN_OK");
+  call.y.dl.byte_offset = 28;
+  EXPECT_NE(call.refusal(), "ATTN_OK");
+}
+
 TEST(BindMemory, EmptyTensorsOverlapNothing) {
   Call call;
   call.x.setShape({2, 0, 8});

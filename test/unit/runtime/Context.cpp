@@ -11,7 +11,8 @@
 #include <thread>
 #include <vector>
 
-/// OpenMP's library keeps what it allocated for a caller's thread that has ended.
+/// OpenMP's library keeps what it allocated for a caller's thread that has
+/// ended.
 extern "C" const char *__lsan_default_suppressions();
 extern "C" const char *__lsan_default_suppressions() { return "leak:libomp"; }
 
