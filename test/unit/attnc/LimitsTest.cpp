@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/attnc/Limits.h"
+#include "gtest/gtest.h"
+
+namespace {
+
+// A loop that the compiler removed would give thousands of times these.
+TEST(Limits, RatesArePossible) {
+  attnc::Limits limits(/*threads=*/1);
+  double fma = limits.sampleFma(), read = limits.sampleRead();
+  EXPECT_GT(fma, 1e8);
+  EXPECT_LT(fma, 2e12);
+  EXPECT_GT(read, 1e7);
+  EXPECT_LT(read, 1e12);
+}
+
+} // namespace

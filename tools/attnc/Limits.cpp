@@ -1,0 +1,134 @@
+//===- Limits.cpp - what this machine can do at most ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loops are written once with vector types of any width and compiled once per instruction set.
+//===----------------------------------------------------------------------===//
+#include "tools/attnc/Limits.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+using namespace attnc;
+
+// Without this a * x + y stays two instructions.
+#pragma STDC FP_CONTRACT ON
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Uses a result, so that the loop that made it cannot be removed.
+__attribute__((always_inline)) inline void keep(float result) { asm volatile("" : : "m"(result) : "memory"); }
+
+template <int Lanes> struct Vector {
+  typedef float Type __attribute__((vector_size(4 * Lanes)));
+};
+
+/// Twelve chains: two units with four cycles of latency need eight, and sixteen registers hold twelve and
+/// the two operands.
+constexpr int chains = 12;
+
+template <int Lanes> __attribute__((always_inline)) inline void fmaLoop(int64_t steps) {
+  using V = typename Vector<Lanes>::Type;
+  V sum[chains];
+  for (int i = 0; i < chains; ++i)
+    sum[i] = V{} + (1.0f + 0.001f * i);
+  V factor = V{} + 0.999f, term = V{} + 0.001f;
+  asm volatile("" : "+m"(factor), "+m"(term));
+  for (int64_t step = 0; step < steps; ++step)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < chains; ++i)
+      sum[i] = sum[i] * factor + term;
+  float total = 0;
+  for (int i = 0; i < chains; ++i)
+    total += sum[i][0];
+  keep(total);
+}
+
+template <int Lanes> __attribute__((always_inline)) inline void readLoop(const float *data, int64_t count) {
+  using V = typename Vector<Lanes>::Type;
+  V sum[4] = {};
+  for (int64_t i = 0; i + 4 * Lanes <= count; i += 4 * Lanes)
+    for (int j = 0; j < 4; ++j) {
+      V loaded;
+      __builtin_memcpy(&loaded, data + i + j * Lanes, sizeof(loaded));
+      sum[j] += loaded;
+    }
+  V all = sum[0] + sum[1] + sum[2] + sum[3];
+  keep(all[0]);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,fma"))) void fma16(int64_t steps) { fmaLoop<16>(steps); }
+__attribute__((target("avx2,fma"))) void fma8(int64_t steps) { fmaLoop<8>(steps); }
+__attribute__((target("avx2"))) void read8(const float *data, int64_t count) { readLoop<8>(data, count); }
+#endif
+void fma4(int64_t steps) { fmaLoop<4>(steps); }
+void read4(const float *data, int64_t count) { readLoop<4>(data, count); }
+
+struct Loops {
+  int lanes;
+  void (*fma)(int64_t);
+  void (*read)(const float *, int64_t);
+};
+
+Loops hostLoops() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return {16, fma16, read8};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {8, fma8, read8};
+#endif
+  return {4, fma4, read4};
+}
+
+/// Seconds from the first start to the last end of `work(thread)` on all threads at once.
+template <typename Work> double together(int threads, Work work) {
+  std::vector<Clock::time_point> begin(threads), end(threads);
+  std::atomic<int> ready{0};
+  auto body = [&](int thread) {
+    ++ready;
+    while (ready.load() < threads)
+      std::this_thread::yield();
+    begin[thread] = Clock::now();
+    work(thread);
+    end[thread] = Clock::now();
+  };
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread)
+    others.emplace_back(body, thread);
+  body(0);
+  for (std::thread &other : others)
+    other.join();
+  std::chrono::duration<double> wall =
+      *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
+  return wall.count();
+}
+
+} // namespace
+
+Limits::Limits(int threads) : threads(std::max(threads, 1)) {
+  // 256 MiB in all: several times the last cache of any machine we know, and 15 ms of reading.
+  floatsPerThread = (int64_t(256) << 20) / 4 / this->threads;
+  memory.reset(new float[floatsPerThread * this->threads]);
+  std::fill_n(memory.get(), floatsPerThread * this->threads, 1.0f);
+}
+
+Limits::~Limits() = default;
+
+double Limits::sampleFma() {
+  static const Loops loops = hostLoops();
+  constexpr int64_t steps = 2'000'000; // 12 M multiply-adds a thread and lane: about 4 ms
+  double seconds = together(threads, [](int) { loops.fma(steps); });
+  return 2.0 * chains * loops.lanes * steps * threads / seconds;
+}
+
+double Limits::sampleRead() {
+  static const Loops loops = hostLoops();
+  double seconds =
+      together(threads, [&](int thread) { loops.read(memory.get() + thread * floatsPerThread, floatsPerThread); });
+  return 4.0 * floatsPerThread * threads / seconds;
+}

@@ -1,0 +1,33 @@
+//===- Limits.h - what this machine can do at most --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rates that no kernel can pass: FMA from registers and reading from memory. One call takes one short sample, so
+// that samples can alternate with the runs they are compared with. Knows nothing of kernels.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_TOOLS_ATTNC_LIMITS_H
+#define ATTN_TOOLS_ATTNC_LIMITS_H
+
+#include <cstdint>
+#include <memory>
+
+namespace attnc {
+
+class Limits {
+public:
+  explicit Limits(int threads);
+  ~Limits();
+
+  /// One sample of f32 multiply-adds on the widest vectors, in operations (two each) per second.
+  double sampleFma();
+  /// One sample of reading memory that no cache holds, in bytes per second.
+  double sampleRead();
+
+private:
+  int threads;
+  int64_t floatsPerThread;
+  std::unique_ptr<float[]> memory;
+};
+
+} // namespace attnc
+
+#endif // ATTN_TOOLS_ATTNC_LIMITS_H
