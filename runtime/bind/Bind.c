@@ -10,11 +10,6 @@
 
 /* Each check returns false after explaining. */
 
-static bool check_context(const attn_context *context) {
-  return context && context->size >= sizeof(attn_context) &&
-         context->version == ATTN_ABI_VERSION;
-}
-
 static bool check_threads(struct attn_binding *b, const attn_context *context) {
   if (!context->parallel_for || context->threads >= 1)
     return true;
@@ -222,7 +217,7 @@ int32_t attn_bind(const struct attn_desc *desc, attn_context *context,
                   const void *const *args, int64_t *frame) {
   if (!desc || desc->version != ATTN_DESC_VERSION)
     return ATTN_INTERNAL;
-  if (!check_context(context))
+  if (!attn_is_context(context))
     return ATTN_BAD_ARGUMENT;
   struct attn_binding b = {desc, args, frame, attn_message_begin(context),
                            ATTN_BAD_ARGUMENT};
@@ -230,4 +225,13 @@ int32_t attn_bind(const struct attn_desc *desc, attn_context *context,
       check_facts(&b) && place_arguments(&b) && check_overlap(&b))
     return ATTN_OK;
   return b.status;
+}
+
+int32_t attn_refuse(const struct attn_desc *desc, attn_context *context,
+                    const char *text) {
+  struct attn_message m = attn_message_begin(context);
+  put(&m, desc->kernel);
+  put(&m, ": requires ");
+  put(&m, text);
+  return ATTN_BAD_ARGUMENT;
 }

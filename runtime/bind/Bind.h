@@ -20,11 +20,26 @@ extern "C" {
 int32_t attn_bind(const struct attn_desc *desc, attn_context *context,
                   const void *const *args, int64_t *frame);
 
+/** Says that a requirement, which needs data to decide, does not hold. */
+int32_t attn_refuse(const struct attn_desc *desc, attn_context *context,
+                    const char *text);
+
+/** What this processor runs: on x86-64 the level of the psABI, 1 to 4; 1
+ * elsewhere. */
+int32_t attn_cpu_level(void);
+
+/** Says that this processor runs no variant of the kernel. */
+int32_t attn_unsupported(attn_context *context, const char *kernel);
+
 /** Memory for a call: the caller's workspace if there is one, else the alloc
  * hook's. *owned says whether attn_release has something to give back.
  * `bytes` < 0 stands for a size that did not fit 64 bits. */
 int32_t attn_reserve(attn_context *context, int64_t bytes, int64_t align,
                      void **memory, int32_t *owned);
+
+/** What NAME_workspace answers: attn_reserve's `bytes` into *place. */
+int32_t attn_report_workspace(attn_context *context, int64_t bytes,
+                              size_t *place);
 
 /** Gives back what attn_reserve took. */
 void attn_release(attn_context *context, void *memory, int32_t owned);

@@ -7,12 +7,19 @@
 #define ATTN_RUNTIME_BIND_MESSAGE_H
 
 #include "attn/runtime.h"
+#include <stdbool.h>
 
 /** Where the next character goes; left counts the final zero byte too. */
 struct attn_message {
   char *next;
   size_t left;
 };
+
+/** Can the caller's context be read? */
+static inline bool attn_is_context(const attn_context *context) {
+  return context && context->size >= sizeof(attn_context) &&
+         context->version == ATTN_ABI_VERSION;
+}
 
 static inline struct attn_message attn_message_begin(attn_context *context) {
   struct attn_message m = {context->message,

@@ -54,6 +54,19 @@ int32_t attn_reserve(attn_context *context, int64_t bytes, int64_t align,
   return ATTN_OK;
 }
 
+int32_t attn_report_workspace(attn_context *context, int64_t bytes,
+                              size_t *place) {
+  if (bytes < 0)
+    return out_of_memory(context, bytes);
+  if (!place) {
+    struct attn_message m = attn_message_begin(context);
+    put(&m, "workspace: the place for the size is null");
+    return ATTN_BAD_ARGUMENT;
+  }
+  *place = (size_t)bytes;
+  return ATTN_OK;
+}
+
 void attn_release(attn_context *context, void *memory, int32_t owned) {
   if (owned && context->free)
     context->free(context, memory);

@@ -1,0 +1,43 @@
+//===- Code.h - kernels as LLVM IR, assembly and objects --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From modules in the LLVM dialect to one object: translation, the linked-in argument checker, dispatch between
+// machines of one architecture, LLVM's optimiser and back end. The bytes depend on nothing but the modules and machines.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_EMIT_CODE_H
+#define ATTN_COMPILER_EMIT_CODE_H
+
+#include "compiler/emit/Machine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace attn {
+
+/// The kernels of a file for one machine. Public functions with a body are entries; everything else stays inside.
+struct Variant {
+  mlir::ModuleOp module;
+  Machine machine;
+};
+
+/// One linked and optimised LLVM module.
+class Code {
+public:
+  /// Variants share entries and architecture. Of several, a call takes the first of the highest level that the
+  /// processor runs; with none, it returns ATTN_UNSUPPORTED.
+  static llvm::Expected<Code> build(llvm::ArrayRef<Variant> variants);
+
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object() const;
+  llvm::Expected<std::string> assembly() const;
+  std::string llvmText() const;
+
+private:
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_EMIT_CODE_H

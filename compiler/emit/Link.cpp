@@ -1,0 +1,181 @@
+//===- Link.cpp - one LLVM module from variants and runtime -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/emit/Link.h"
+
+#include "runtime/bind/Embedded.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static void setMachine(llvm::Function &function, llvm::StringRef cpu, llvm::StringRef features, unsigned vectorBits) {
+  function.addFnAttr("target-cpu", cpu);
+  if (!features.empty())
+    function.addFnAttr("target-features", features);
+  if (vectorBits)
+    function.addFnAttr("prefer-vector-width", llvm::utostr(vectorBits));
+  function.addFnAttr("no-trapping-math", "true");
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+static void hide(llvm::GlobalValue &value) {
+  value.setVisibility(llvm::GlobalValue::DefaultVisibility);
+  value.setLinkage(llvm::GlobalValue::InternalLinkage);
+  value.setDSOLocal(true);
+}
+
+//===----------------------------------------------------------------------===//
+// Variants
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Translated {
+  std::unique_ptr<llvm::Module> module;
+  /// In the order of the module.
+  std::vector<std::string> entries;
+};
+} // namespace
+
+static llvm::Expected<Translated> translate(const Variant &variant, const llvm::TargetMachine &machine,
+                                            llvm::LLVMContext &context) {
+  mlir::ModuleOp source = variant.module;
+  // Alignments are chosen during the translation, by this layout.
+  mlir::Builder builder(source.getContext());
+  source->setAttr(mlir::LLVM::LLVMDialect::getDataLayoutAttrName(),
+                  builder.getStringAttr(machine.createDataLayout().getStringRepresentation()));
+  source->setAttr(mlir::LLVM::LLVMDialect::getTargetTripleAttrName(),
+                  builder.getStringAttr(machine.getTargetTriple().str()));
+  Translated result;
+  result.module = mlir::translateModuleToLLVMIR(source, context, "attnc");
+  if (!result.module)
+    return llvm::createStringError("the program could not be translated to LLVM IR");
+  for (auto function : source.getOps<mlir::LLVM::LLVMFuncOp>())
+    if (!function.isExternal() && mlir::SymbolTable::getSymbolVisibility(function) == mlir::SymbolTable::Visibility::Public)
+      result.entries.push_back(function.getSymName().str());
+  return result;
+}
+
+/// Gives all that the variant defines its machine and a name of its own, and hides it; entries are hidden later, for
+/// the linker must still find them.
+static void own(llvm::Module &module, const Variant &variant, llvm::ArrayRef<std::string> entries,
+                llvm::StringRef suffix) {
+  auto define = [&](llvm::GlobalValue &value) {
+    if (!llvm::is_contained(entries, value.getName()))
+      hide(value);
+    value.setName(value.getName() + suffix);
+  };
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration()) {
+      define(function);
+      setMachine(function, variant.machine.cpu, variant.machine.features, variant.machine.vectorBits);
+    }
+  for (llvm::GlobalVariable &global : module.globals())
+    if (global.hasInitializer())
+      define(global);
+}
+
+//===----------------------------------------------------------------------===//
+// The runtime's part
+//===----------------------------------------------------------------------===//
+
+/// The processor that any machine of the architecture is at least: what runs before the dispatch runs on it.
+static llvm::StringRef baseline(const llvm::Triple &triple) { return triple.isX86() ? "x86-64" : "generic"; }
+
+llvm::Error attn::linkRuntime(llvm::Module &into) {
+  Bitcode bitcode = into.getTargetTriple().isX86() ? bindBitcodeX86_64() : bindBitcodeAArch64();
+  llvm::StringRef bytes(reinterpret_cast<const char *>(bitcode.data), bitcode.size);
+  auto runtime = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "runtime"), into.getContext());
+  if (!runtime)
+    return runtime.takeError();
+  (*runtime)->setTargetTriple(into.getTargetTriple());
+  (*runtime)->setDataLayout(into.getDataLayout());
+  for (llvm::Function &function : **runtime)
+    if (!function.isDeclaration()) {
+      setMachine(function, baseline(into.getTargetTriple()), "", 0);
+      // Once per file is enough: two calls per kernel would each get a copy.
+      if (!function.hasLocalLinkage())
+        function.addFnAttr(llvm::Attribute::NoInline);
+    }
+  auto internalize = [](llvm::Module &module, const llvm::StringSet<> &names) {
+    for (auto &name : names)
+      if (llvm::GlobalValue *value = module.getNamedValue(name.getKey()); value && !value->isDeclaration())
+        hide(*value);
+  };
+  if (llvm::Linker(into).linkInModule(std::move(*runtime), llvm::Linker::LinkOnlyNeeded, internalize))
+    return llvm::createStringError("the runtime's functions could not be linked in");
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// All together
+//===----------------------------------------------------------------------===//
+
+/// ".x86_64_v3": the machine's name as part of a symbol.
+static std::string suffixOf(const Machine &machine) {
+  std::string suffix = ".";
+  for (char c : machine.name)
+    suffix += llvm::isAlnum(c) ? c : '_';
+  return suffix;
+}
+
+/// One implementation stands for itself when any processor runs it; otherwise calls go by way of a choice.
+static void exportEntry(llvm::Module &module, llvm::StringRef name, llvm::ArrayRef<Implementation> of) {
+  if (of.front().level == 0) {
+    of.front().function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    of.front().function->setDSOLocal(false);
+    of.front().function->setName(name);
+    return;
+  }
+  addDispatch(module, name, of);
+  setMachine(*module.getFunction(name), baseline(module.getTargetTriple()), "", 0);
+}
+
+llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants, llvm::LLVMContext &context) {
+  LinkedModule result;
+  llvm::MapVector<std::string, llvm::SmallVector<Implementation>, llvm::StringMap<unsigned>> entries;
+  llvm::SmallVector<std::tuple<std::string, std::string, int>> links;
+  for (const Variant &variant : variants) {
+    auto machine = makeTargetMachine(variant.machine);
+    if (!machine)
+      return machine.takeError();
+    auto translated = translate(variant, **machine, context);
+    if (!translated)
+      return translated.takeError();
+    std::string suffix = suffixOf(variant.machine);
+    own(*translated->module, variant, translated->entries, suffix);
+    for (const std::string &entry : translated->entries)
+      links.emplace_back(entry, entry + suffix, requiredLevel(**machine));
+    if (!result.module) {
+      result.module = std::move(translated->module);
+      result.machine = std::move(*machine);
+      continue;
+    }
+    if ((*machine)->getTargetTriple() != result.machine->getTargetTriple())
+      return llvm::createStringError("targets of one object are of one architecture, but " + variants[0].machine.name +
+                                     " and " + variant.machine.name + " are not");
+    if (llvm::Linker(*result.module).linkInModule(std::move(translated->module)))
+      return llvm::createStringError("the variants of the kernels could not be linked");
+  }
+  result.module->setSourceFileName("attnc");
+  for (const auto &[entry, symbol, level] : links) {
+    int needs = level;
+    llvm::Function *function = result.module->getFunction(symbol);
+    hide(*function);
+    llvm::SmallVector<Implementation> &known = entries[entry];
+    auto worse = llvm::find_if(known, [&](const Implementation &other) { return other.level < needs; });
+    known.insert(worse, {function, needs});
+  }
+  for (auto &[entry, implementations] : entries)
+    exportEntry(*result.module, entry, implementations);
+  return result;
+}

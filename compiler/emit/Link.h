@@ -1,0 +1,37 @@
+//===- Link.h - one LLVM module from variants and runtime -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Translates each variant to LLVM IR, gives every function its machine, links the argument checker in, and adds the
+// exported entries.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_EMIT_LINK_H
+#define ATTN_COMPILER_EMIT_LINK_H
+
+#include "compiler/emit/Code.h"
+
+namespace attn {
+
+struct LinkedModule {
+  std::unique_ptr<llvm::Module> module;
+  /// Functions carry their own processors; this one serves all of them.
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+/// A module whose only visible symbols are the entries, and which lacks only the runtime's part.
+llvm::Expected<LinkedModule> linkVariants(llvm::ArrayRef<Variant> variants, llvm::LLVMContext &context);
+
+/// Brings in what the module uses of runtime/bind, which is optimised for size already: to be called last.
+llvm::Error linkRuntime(llvm::Module &into);
+
+/// One implementation of an entry, and the attn_cpu_level that it needs.
+struct Implementation {
+  llvm::Function *function;
+  int level;
+};
+
+/// Adds the exported function `name`, which calls the best implementation. Implementations are sorted, best first.
+void addDispatch(llvm::Module &module, llvm::StringRef name, llvm::ArrayRef<Implementation> implementations);
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_EMIT_LINK_H
