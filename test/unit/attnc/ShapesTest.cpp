@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/attnc/Shapes.h"
-#include "mlir/Parser/Parser.h"
-#include "gtest/gtest.h"
+#include "test/unit/attnc/Programs.h"
 
 using namespace attn;
 using namespace attnc;
@@ -9,25 +8,7 @@ using Shape = llvm::SmallVector<int64_t, 4>;
 
 namespace {
 
-struct Shapes : testing::Test {
-  Shapes() { context.loadDialect<AttnDialect, mlir::arith::ArithDialect>(); }
-
-  Signature parse(llvm::StringRef text) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    EXPECT_TRUE(module);
-    return Signature(&*module->getBody()->begin());
-  }
-
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-};
-
-constexpr const char *layer = R"(
-attn.program @layer(in "x" %x : !attn.ref<[B, S, D], f32>, in "wq" %wq : !attn.ref<[(H E), D], f32>,
-                    out "y" %y : !attn.ref<[B, S, D], f32>)
-    axes [<B = x.0>, <S = x.1>, <D = x.2>, <H = 4>, <E = wq.0 / H>, <T = S>] facts [<E = D / H>] {
-}
-)";
+struct Shapes : Programs {};
 
 TEST_F(Shapes, FreeAxesAreThoseThatNoFactGives) {
   EXPECT_EQ(freeAxes(parse(layer)), (llvm::SmallVector<llvm::StringRef>{"B", "S", "D"}));
