@@ -1,0 +1,89 @@
+//===- Frontend.cpp - from the text of a spec to programs -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/Emit.h"
+#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/Sema.h"
+
+using namespace attn;
+using namespace attn::language;
+
+using Programs = std::vector<std::unique_ptr<Program>>;
+
+static void refuseSecondUse(const ast::File &file, Diagnostics &diagnostics) {
+  llvm::StringMap<llvm::SMRange> symbols;
+  for (const ast::Item &item : file.items) {
+    if (!item.attention)
+      continue;
+    const ast::Word &name = item.attention->name;
+    auto [first, isNew] = symbols.try_emplace(name.text, name.range());
+    if (!isNew)
+      diagnostics.error(name.range(), "two attentions are called `" + name.text + "`", {{first->second, "first here"}});
+  }
+}
+
+/// A message about something that stands in no file.
+static void complainOfOption(Diagnostics &diagnostics, llvm::SourceMgr &sources, const llvm::Twine &message) {
+  const char *start = sources.getMemoryBuffer(sources.getMainFileID())->getBufferStart();
+  llvm::SMLoc top = llvm::SMLoc::getFromPointer(start);
+  diagnostics.error(llvm::SMRange(top, top), message);
+}
+
+/// Each fixed extent speaks of an axis of some attention.
+static void checkFixedExtents(const Programs &programs, const FixedExtents &fixed, Diagnostics &diagnostics) {
+  for (const auto &[name, value] : fixed) {
+    NearestWord nearest(name);
+    bool found = false;
+    for (const std::unique_ptr<Program> &program : programs)
+      for (const Axis &axis : program->axes) {
+        found |= axis.name == name;
+        nearest.offer(axis.name);
+      }
+    if (!found)
+      complainOfOption(diagnostics, diagnostics.getSources(),
+                       "-D " + name + "=" + llvm::Twine(value) + ": no axis has this name" + nearest.question());
+  }
+}
+
+static Programs checkFile(const ast::File &file, const FixedExtents &fixed, Diagnostics &diagnostics) {
+  Programs programs;
+  DefTable defs = collectDefs(file, diagnostics);
+  refuseSecondUse(file, diagnostics);
+  for (const ast::Item &item : file.items)
+    if (item.attention)
+      if (std::unique_ptr<Program> program = checkAttention(*item.attention, defs, fixed, diagnostics))
+        programs.push_back(std::move(program));
+  if (!diagnostics.hasErrors())
+    checkFixedExtents(programs, fixed, diagnostics);
+  return programs;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> attn::parseSpec(llvm::SourceMgr &sources, mlir::MLIRContext *context,
+                                                  const FrontendOptions &options) {
+  Diagnostics diagnostics(sources);
+  const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(sources.getMainFileID());
+  ast::File file = parseFile(buffer->getBuffer(), diagnostics);
+  if (diagnostics.hasErrors())
+    return nullptr;
+  Programs programs = checkFile(file, options.fixedExtents, diagnostics);
+  if (diagnostics.hasErrors())
+    return nullptr;
+  bool known = options.kernel.empty() ||
+               llvm::any_of(programs, [&](const auto &program) { return program->name == options.kernel; });
+  if (programs.empty() || !known) {
+    complainOfOption(diagnostics, sources,
+                     programs.empty() ? llvm::Twine("the file holds no attention")
+                                      : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
+    return nullptr;
+  }
+  context->loadDialect<AttnDialect>();
+  auto place = mlir::FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(place);
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
+  for (const std::unique_ptr<Program> &program : programs)
+    if (options.kernel.empty() || program->name == options.kernel)
+      emitProgram(*program, sources, builder);
+  return module;
+}
