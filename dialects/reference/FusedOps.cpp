@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fused and decided levels, by the same plain steps as the math level.
+#include "dialects/reference/Reductions.h"
+
+namespace attn::reference {
+
+using llvm::Error;
+using llvm::Expected;
+using mlir::StringAttr;
+
+/// Makes scores absent where the condition does not hold.
+static Error applyMask(FlashOp op, Tensor &score, const Tensor &mask) {
+  for (StringAttr axis : mask.axes)
+    if (score.find(axis) < 0)
+      return errorAt(op, "the mask has axis " + axis.getValue() +
+                             ", which the score lacks");
+  Cursor at(score.axes, score.shape);
+  unsigned m = at.follow(mask);
+  for (int64_t i = 0, n = score.size(); i < n; ++i, at.next()) {
+    uint8_t kept = mask.flags[at[m]], flags = score.flags[i];
+    bool holds = mask.condition[at[m]];
+    if (!holds && !(kept & Unsure))
+      score.flags[i] = kept & Bad;
+    else
+      score.flags[i] = (holds ? flags & kept & Present : 0) |
+                       ((flags | kept) & (Bad | Unsure));
+  }
+  return Error::success();
+}
+
+/// Makes scores absent whose key lies before a lower or at or past an upper
+/// bound.
+static void applyBound(Tensor &score, StringAttr keyAxis, const Tensor &bound,
+                       bool isLower) {
+  auto d = static_cast<size_t>(score.find(keyAxis));
+  Cursor at(score.axes, score.shape);
+  unsigned b = at.follow(bound);
+  for (int64_t i = 0, n = score.size(); i < n; ++i, at.next()) {
+    int64_t limit = bound.integer[at[b]], key = at.along(d);
+    uint8_t own = bound.flags[at[b]];
+    if (!(own & Present) || (isLower ? key < limit : key >= limit))
+      score.flags[i] &= ~Present;
+    score.flags[i] |= own & (Bad | Unsure);
+  }
+}
+
+/// The score of each pair of a query and a key, absent where the mask says so.
+static Expected<Tensor> scoresOf(Machine &machine, FlashOp op) {
+  mlir::Block &body = op.getBody().front();
+  for (auto [i, term] : llvm::enumerate(body.getArguments())) {
+    AxisList contracted =
+        axisNames(mlir::cast<mlir::ArrayAttr>(op.getContracted()[i]));
+    Expected<Tensor> dots =
+        contract(machine, machine.get(op.getQueries()[i]),
+                 machine.get(op.getKeys()[i]), contracted, term);
+    if (!dots)
+      return errorAt(op, dots.takeError());
+    machine.set(term, std::move(*dots));
+  }
+  if (Error error = machine.run(body))
+    return std::move(error);
+  // What the region yields may come from outside of it, and be used again
+  // there.
+  mlir::Value yielded = op.getScore(), mask = op.getMask();
+  bool own = yielded.getParentBlock() == &body;
+  Tensor score = own ? machine.take(yielded) : machine.get(yielded);
+  if (mask)
+    if (Error error = applyMask(op, score, machine.get(mask)))
+      return std::move(error);
+  if (mask && mask.getParentBlock() == &body)
+    machine.take(mask);
+  for (auto [bounds, isLower] :
+       {std::make_pair(op.getLower(), true), {op.getUpper(), false}})
+    for (mlir::Value bound : bounds)
+      applyBound(score, axisNames(op.getOver()).front(), machine.get(bound),
+                 isLower);
+  return score;
+}
+
+static Error evaluateFlash(Machine &machine, FlashOp op) {
+  Expected<Tensor> score = scoresOf(machine, op);
+  if (!score)
+    return score.takeError();
+  AxisList over = axisNames(op.getOver());
+  if (op.getLogsumexp() || op.getNormalizer() == Normalizer::Softmax) {
+    const Tensor *sink = op.getSink() ? &machine.get(op.getSink()) : nullptr;
+    std::optional<Tensor> logarithm;
+    if (op.getLogsumexp()) {
+      Expected<Tensor> blank = machine.blank(op.getOutputs().back());
+      if (!blank)
+        return errorAt(op, blank.takeError());
+      logarithm = std::move(*blank);
+    }
+    Expected<Tensor> weights =
+        softmax(machine, *score, over, sink, logarithm ? &*logarithm : nullptr);
+    if (!weights)
+      return errorAt(op, weights.takeError());
+    if (logarithm)
+      machine.set(op.getOutputs().back(), std::move(*logarithm));
+    if (op.getNormalizer() == Normalizer::Softmax)
+      score = std::move(*weights);
+  }
+  for (auto [value, output] : llvm::zip(op.getValues(), op.getOutputs())) {
+    Expected<Tensor> mix =
+        contract(machine, *score, machine.get(value), over, output);
+    if (!mix)
+      return errorAt(op, mix.takeError());
+    machine.set(output, std::move(*mix));
+  }
+  return Error::success();
+}
+
+static Error evaluateBuffer(Machine &machine, BufferOp op) {
+  machine.addMemory(op.getResult(),
+                    Memory("workspace", op.getResult().getType(), nullptr));
+  return Error::success();
+}
+
+static Error evaluateStage(Machine &machine, StageOp op) {
+  return machine.run(op.getBody().front());
+}
+
+static Error evaluateYield(Machine &, YieldOp) { return Error::success(); }
+
+void addFusedEvaluators(EvaluatorTable &table) {
+  addEvaluator<FlashOp, evaluateFlash>(table);
+  addEvaluator<BufferOp, evaluateBuffer>(table);
+  addEvaluator<StageOp, evaluateStage>(table);
+  addEvaluator<YieldOp, evaluateYield>(table);
+}
+
+} // namespace attn::reference
