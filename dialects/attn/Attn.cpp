@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "dialects/attn/Attn.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 
 using namespace mlir;
 using namespace attn;
@@ -11,7 +12,16 @@ using namespace attn;
 #define GET_OP_CLASSES
 #include "dialects/attn/AttnOps.cpp.inc"
 
+namespace {
+/// A map's region holds scalars, so its constants stay inside; elsewhere they would not be values.
+struct ConstantsStayInMaps : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final { return isa<MapOp>(region->getParentOp()); }
+};
+} // namespace
+
 void AttnDialect::initialize() {
+  addInterfaces<ConstantsStayInMaps>();
   registerTypes();
   registerAttributes();
   addOperations<

@@ -3,6 +3,7 @@
 //
 // mlir-opt with our dialect and passes beside all of MLIR's.
 //===----------------------------------------------------------------------===//
+#include "compiler/Pipelines.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -11,6 +12,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  attn::registerAttnPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -1,0 +1,246 @@
+//===- Fuse.cpp - attn-fuse -------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/optimize/FuseSupport.h"
+#include "compiler/optimize/Passes.h"
+#include <limits>
+
+#define DEBUG_TYPE "attn-fuse"
+
+namespace attn {
+#define GEN_PASS_DEF_FUSE
+#include "compiler/optimize/Passes.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+static std::string listed(ArrayRef<StringAttr> axes) {
+  std::string text;
+  for (StringAttr axis : axes)
+    text += (text.empty() ? "" : " ") + axis.getValue().str();
+  return text;
+}
+
+/// The operand of `contract` that is not `side`.
+static Value otherSide(ContractOp contract, Value side) {
+  return contract.getLhs() == side ? contract.getRhs() : contract.getLhs();
+}
+
+/// An axis of a key that neither its query nor any value has would be summed nowhere: the score is combined
+/// with another score before the softmax, and its key is itself a table of scores.
+static StringAttr strayAxis(ArrayRef<ScoreTerm> terms, ArrayRef<StringAttr> keyAxes, ValueRange values) {
+  for (const ScoreTerm &term : terms)
+    for (StringAttr axis : valueType(term.key).getAxes()) {
+      bool known = valueType(term.query).hasAxis(axis) || llvm::is_contained(keyAxes, axis);
+      if (!known && !llvm::all_of(values, [&](Value value) { return valueType(value).hasAxis(axis); }))
+        return axis;
+    }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+namespace {
+class SoftmaxFusion {
+public:
+  explicit SoftmaxFusion(SoftmaxOp softmax) : softmax(softmax), over(axisNames(softmax.getOver())) {}
+
+  /// Fuses, or says why not.
+  void run() {
+    OpBuilder builder(softmax);
+    Presence score = splitScore(builder, softmax.getValue());
+    dropRepeatedMask(score.condition);
+    SmallVector<ScoreTerm> terms = findTerms(score.value, over);
+    if (terms.empty())
+      return remark("its scores are not a contraction of queries with keys");
+    SmallVector<ContractOp> mixes = findMixes();
+    if (mixes.empty())
+      return remark(softmax->use_empty() ? "nothing reads its weights"
+                    : mixedLater()       ? "its weights are changed before they are mixed"
+                                         : "its weights are not mixed with values");
+    SmallVector<Value> values = llvm::map_to_vector(mixes, [&](ContractOp mix) { return otherSide(mix, softmax); });
+    if (StringAttr stray = strayAxis(terms, over, values))
+      return remark("a key has axis " + stray.getValue().str() + ", which neither its query nor the values have: "
+                    "scores are combined before the softmax");
+    fuse(score, mixes, values);
+  }
+
+private:
+  void remark(const llvm::Twine &why) {
+    softmax.emitRemark("softmax over ") << listed(over) << " is not fused: " << why
+                                        << "; its weights are stored";
+  }
+
+  /// The same mask again on the weights changes nothing.
+  void dropRepeatedMask(Value mask) {
+    for (Operation *user : llvm::make_early_inc_range(softmax->getUsers()))
+      if (auto where = dyn_cast<WhereOp>(user); where && where.getValue() == softmax.getResult() &&
+                                                impliesConjunct(mask, where.getCondition()) &&
+                                                where.getType() == softmax.getType()) {
+        where.replaceAllUsesWith(softmax.getResult());
+        where.erase();
+      }
+  }
+
+  SmallVector<ContractOp> findMixes() {
+    SmallVector<ContractOp> mixes;
+    for (Operation *user : softmax->getUsers())
+      if (auto mix = dyn_cast<ContractOp>(user))
+        if (sameAxes(axisNames(mix.getOver()), over) && otherSide(mix, softmax) != softmax.getResult())
+          mixes.push_back(mix);
+    llvm::sort(mixes, [](ContractOp a, ContractOp b) { return a->isBeforeInBlock(b); });
+    // What is fused stands at the first mix: a value that comes later has to do without.
+    llvm::erase_if(mixes, [&](ContractOp mix) {
+      Operation *value = otherSide(mix, softmax).getDefiningOp();
+      return value && !value->isBeforeInBlock(mixes.front());
+    });
+    return mixes;
+  }
+
+  /// Whether something computed from the weights is contracted over the keys.
+  bool mixedLater() {
+    SmallVector<Operation *> work(softmax->getUsers());
+    llvm::DenseSet<Operation *> seen;
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      if (!seen.insert(op).second)
+        continue;
+      auto contract = dyn_cast<ContractOp>(op);
+      if (contract && llvm::is_contained(axisNames(contract.getOver()), over.front()))
+        return true;
+      for (Value result : op->getResults())
+        llvm::append_range(work, result.getUsers());
+    }
+    return false;
+  }
+
+  SmallVector<LogSumExpOp> findLogSumExps() {
+    SmallVector<LogSumExpOp> found;
+    for (Operation *user : softmax.getValue().getUsers())
+      if (auto lse = dyn_cast<LogSumExpOp>(user))
+        if (lse.getSink() == softmax.getSink() && sameAxes(axisNames(lse.getOver()), over))
+          found.push_back(lse);
+    return found;
+  }
+
+  void fuse(Presence score, ArrayRef<ContractOp> mixes, ArrayRef<Value> values) {
+    Operation *anchor = mixes.front();
+    SmallVector<LogSumExpOp> lses;
+    for (LogSumExpOp lse : findLogSumExps()) {
+      if (moveReadersBehind(lse, anchor))
+        lses.push_back(lse);
+      else
+        lse.emitRemark("logsumexp is computed apart: what reads it cannot wait for the mix");
+    }
+    auto isMix = [&](Operation *user) { return llvm::is_contained(mixes, user); };
+    bool othersRead = !llvm::all_of(softmax->getUsers(), isMix);
+    // Their first reader comes before the mix: moved behind it, or the softmax stays for them.
+    bool weights = othersRead && moveOtherReaders(anchor, isMix);
+    OpBuilder builder(anchor);
+    FlashPlan plan{score.value, score.condition, softmax.getSink(), SmallVector<Value>(values), softmax.getOver()};
+    plan.logsumexp = weights || !lses.empty();
+    FlashOp flash = buildFlash(builder, softmax.getLoc(), plan);
+    for (auto [mix, output] : llvm::zip(mixes, flash.getOutputs())) {
+      ContractOp old = mix;
+      old.replaceAllUsesWith(output);
+    }
+    for (LogSumExpOp lse : lses)
+      lse.replaceAllUsesWith(flash.getOutputs().back());
+    for (ContractOp mix : mixes)
+      mix.erase();
+    for (LogSumExpOp lse : lses)
+      lse.erase();
+    if (weights) {
+      builder.setInsertionPointAfter(flash);
+      softmax.replaceAllUsesWith(weightsFrom(builder, softmax.getValue(), flash.getOutputs().back()));
+    }
+  }
+
+  bool moveOtherReaders(Operation *anchor, llvm::function_ref<bool(Operation *)> isMix) {
+    for (Operation *user : softmax->getUsers())
+      if (!isMix(user) && user->isBeforeInBlock(anchor)) {
+        // Only what reads the weights moves; the mixes that read them too are at or behind the anchor.
+        return moveReadersBehind(softmax, anchor);
+      }
+    return true;
+  }
+
+  /// exp(score - lse): 0 in a row without keys, NaN in a row with a present +inf.
+  Value weightsFrom(OpBuilder &builder, Value score, Value lse) {
+    Value inputs[] = {score, lse};
+    return mapOf(builder, softmax.getLoc(), inputs, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      auto number = [&](double value) -> Value {
+        return arith::ConstantOp::create(b, loc, b.getFloatAttr(scalars[0].getType(), value));
+      };
+      auto lseIs = [&](double value) -> Value {
+        return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, scalars[1], number(value));
+      };
+      double inf = std::numeric_limits<double>::infinity();
+      Value weight = math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, scalars[0], scalars[1]));
+      weight = arith::SelectOp::create(b, loc, lseIs(-inf), number(0), weight);
+      double nan = std::numeric_limits<double>::quiet_NaN();
+      return arith::SelectOp::create(b, loc, lseIs(inf), number(nan), weight);
+    });
+  }
+
+  SoftmaxOp softmax;
+  AxisList over;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Scores that are mixed as they are
+//===----------------------------------------------------------------------===//
+
+/// The side of a mix that is made of scores; null when there is none, or when both are.
+static Value scoreSide(ContractOp mix, ArrayRef<StringAttr> over) {
+  if (mix.getRole() == Role::Project)
+    return {};
+  Value found;
+  for (Value side : mix->getOperands()) {
+    SmallVector<ScoreTerm> terms = findTerms(side, over);
+    if (terms.empty())
+      continue;
+    bool attention = !reads<SoftmaxOp>(side) && side.hasOneUse() && llvm::all_of(terms, [](ScoreTerm term) {
+      return term.contract.getRole() != Role::Project && !reads<SoftmaxOp>(term.key) && term.contract->hasOneUse();
+    });
+    if (!attention || found)
+      return {};
+    found = side;
+  }
+  return found;
+}
+
+static void fuseUnnormalised(ContractOp mix) {
+  AxisList over = axisNames(mix.getOver());
+  Value side = scoreSide(mix, over);
+  if (!side)
+    return;
+  Value value = otherSide(mix, side);
+  OpBuilder builder(mix);
+  Presence score = splitPresence(builder, side);
+  if (valueType(score.value) != valueType(side) || strayAxis(findTerms(score.value, over), over, value))
+    return;
+  FlashPlan plan{score.value, score.condition, Value(), {value}, mix.getOver(), Normalizer::Identity};
+  FlashOp flash = buildFlash(builder, mix.getLoc(), plan);
+  mix.replaceAllUsesWith(flash.getOutputs().front());
+  mix.erase();
+}
+
+namespace {
+struct Fuse : attn::impl::FuseBase<Fuse> {
+  void runOnOperation() override {
+    ProgramOp program = getOperation();
+    Block &block = program.getBody().front();
+    for (SoftmaxOp softmax : llvm::to_vector(block.getOps<SoftmaxOp>()))
+      SoftmaxFusion(softmax).run();
+    eraseDead(block);
+    for (ContractOp mix : llvm::to_vector(block.getOps<ContractOp>()))
+      fuseUnnormalised(mix);
+    eraseDead(block);
+  }
+};
+} // namespace

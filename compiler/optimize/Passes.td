@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The passes that keep the meaning and choose nothing about machines.
+
+#ifndef ATTN_OPTIMIZE_PASSES
+#define ATTN_OPTIMIZE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def Simplify : Pass<"attn-simplify", "::attn::ProgramOp"> {
+  let summary = "renames into reads, known extents into numbers";
+  let description = [{
+    Afterwards no `attn.rename` is left, and an `attn.take` stands only on a value that is computed once and stored: both
+    have become reads at other indices, so that later passes see which stored elements a value needs. Extents of axes
+    whose declaration is a number are constants, maps of constants are constants, and each contraction that
+    feeds a softmax, or mixes its weights, says so by its role.
+
+    Separate from `attn-fuse`, because fusion looks for patterns and should not have to look through names.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def Fuse : Pass<"attn-fuse", "::attn::ProgramOp"> {
+  let summary = "attention into attn.flash";
+  let description = [{
+    A softmax over the keys between score contractions and a mix becomes one `attn.flash`, and so does a mix of
+    scores that are not normalised. A log-sum-exp of the same scores is a result of it. Weights that are read otherwise
+    are `exp(score - logsumexp)`, computed apart, so that the mix never depends on who reads them.
+    What is not fused is told by a remark, with the reason.
+
+    ```mlir
+    %w = attn.softmax %x over ["T"] : ...
+    %o = attn.contract mix %w, %v over ["T"] : ...
+    ```
+    becomes
+    ```mlir
+    %o = attn.flash softmax queries(%q) keys(%k) contracted [["E"]] values(%v) over ["T"] : ... { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def ClassifyMask : Pass<"attn-classify-mask", "::attn::ProgramOp"> {
+  let summary = "conditions on a key's index into bounds";
+  let description = [{
+    The parts of a flash's mask that compare the key's index, once, with a value that lacks the key axis become
+    lower and upper bounds of the keys that are seen; so do the parts that lack the key axis altogether. What is left
+    stays a condition. A kernel visits the keys between the bounds only, and where nothing is left evaluates no mask.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+#endif // ATTN_OPTIMIZE_PASSES

@@ -1,0 +1,81 @@
+// RUN: attn-opt %s --attn-fuse --split-input-file --verify-diagnostics -o /dev/null
+
+// Weights that are changed behind the softmax, as by dropout.
+attn.program @changed_weights(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !attn.ref<[H, T, E], f32>, in "v" %v : !attn.ref<[H, T, F], f32>, out "o" %o : !attn.ref<[H, S, F], f32>)
+    axes [<H = q.0>, <S = q.1>, <E = q.2>, <T = k.1>, <F = v.2>] facts [] {
+  %h = attn.index "H" : !attn.value<[H], i64>
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %f = attn.index "F" : !attn.value<[F], i64>
+  %qv = attn.read %q[%h, %s, %e] : (!attn.ref<[H, S, E], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[H, S, E], f32>
+  %kv = attn.read %k[%h, %t, %e] : (!attn.ref<[H, T, E], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[H, T, E], f32>
+  %vv = attn.read %v[%h, %t, %f] : (!attn.ref<[H, T, F], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[F], i64>) -> !attn.value<[H, T, F], f32>
+  %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[H, S, E], f32>, !attn.value<[H, T, E], f32>) -> !attn.value<[H, S, T], f32>
+  // expected-remark @below {{softmax over T is not fused: its weights are changed before they are mixed; its weights are stored}}
+  %u = attn.softmax %score over ["T"] : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32>
+  %w = attn.map(%u) : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32> {
+  ^bb0(%a: f32):
+    %c = math.tanh %a : f32
+    attn.yield %c : f32
+  }
+  %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[H, S, T], f32>, !attn.value<[H, T, F], f32>) -> !attn.value<[H, S, F], f32>
+  attn.write %mix, %o[%h, %s, %f] : !attn.value<[H, S, F], f32>, !attn.ref<[H, S, F], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[F], i64>
+}
+
+// -----
+
+// A softmax of something stored.
+attn.program @merge(in "x" %x : !attn.ref<[N], f32>, in "v" %v : !attn.ref<[N, F], f32>, out "o" %o : !attn.ref<[F], f32>)
+    axes [<N = x.0>, <F = v.1>] facts [] {
+  %n = attn.index "N" : !attn.value<[N], i64>
+  %f = attn.index "F" : !attn.value<[F], i64>
+  %a = attn.read %x[%n] : (!attn.ref<[N], f32>, !attn.value<[N], i64>) -> !attn.value<[N], f32>
+  %b = attn.read %v[%n, %f] : (!attn.ref<[N, F], f32>, !attn.value<[N], i64>, !attn.value<[F], i64>) -> !attn.value<[N, F], f32>
+  // expected-remark @below {{its scores are not a contraction of queries with keys}}
+  %w = attn.softmax %a over ["N"] : (!attn.value<[N], f32>) -> !attn.value<[N], f32>
+  %c = attn.contract mix %w, %b over ["N"] : (!attn.value<[N], f32>, !attn.value<[N, F], f32>) -> !attn.value<[F], f32>
+  attn.write %c, %o[%f] : !attn.value<[F], f32>, !attn.ref<[F], f32>, !attn.value<[F], i64>
+}
+
+// -----
+
+// Scores of several heads are combined before the softmax.
+attn.program @talking_heads(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !attn.ref<[H, T, E], f32>, in "v" %v : !attn.ref<[H, T, F], f32>, in "c" %c : !attn.ref<[H, G], f32>, out "o" %o : !attn.ref<[G, H, S, F], f32>)
+    axes [<H = q.0>, <S = q.1>, <E = q.2>, <T = k.1>, <F = v.2>, <G = c.1>] facts [] {
+  %h = attn.index "H" : !attn.value<[H], i64>
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %f = attn.index "F" : !attn.value<[F], i64>
+  %qv = attn.read %q[%h, %s, %e] : (!attn.ref<[H, S, E], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[H, S, E], f32>
+  %kv = attn.read %k[%h, %t, %e] : (!attn.ref<[H, T, E], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[H, T, E], f32>
+  %vv = attn.read %v[%h, %t, %f] : (!attn.ref<[H, T, F], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[F], i64>) -> !attn.value<[H, T, F], f32>
+  %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[H, S, E], f32>, !attn.value<[H, T, E], f32>) -> !attn.value<[H, S, T], f32>
+  %g = attn.index "G" : !attn.value<[G], i64>
+  %cv = attn.read %c[%h, %g] : (!attn.ref<[H, G], f32>, !attn.value<[H], i64>, !attn.value<[G], i64>) -> !attn.value<[H, G], f32>
+  %x = attn.contract score %score, %cv over ["H"] : (!attn.value<[H, S, T], f32>, !attn.value<[H, G], f32>) -> !attn.value<[G, S, T], f32>
+  // expected-remark @below {{softmax over T is not fused: a key has axis S, which neither its query nor the values have: scores are combined before the softmax}}
+  %w = attn.softmax %x over ["T"] : (!attn.value<[G, S, T], f32>) -> !attn.value<[G, S, T], f32>
+  %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[G, S, T], f32>, !attn.value<[H, T, F], f32>) -> !attn.value<[G, H, S, F], f32>
+  attn.write %mix, %o[%g, %h, %s, %f] : !attn.value<[G, H, S, F], f32>, !attn.ref<[G, H, S, F], f32>, !attn.value<[G], i64>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[F], i64>
+}
+
+// -----
+
+// Weights alone.
+attn.program @weights_alone(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !attn.ref<[H, T, E], f32>, in "v" %v : !attn.ref<[H, T, F], f32>, out "p" %p : !attn.ref<[H, S, T], f32>)
+    axes [<H = q.0>, <S = q.1>, <E = q.2>, <T = k.1>, <F = v.2>] facts [] {
+  %h = attn.index "H" : !attn.value<[H], i64>
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %f = attn.index "F" : !attn.value<[F], i64>
+  %qv = attn.read %q[%h, %s, %e] : (!attn.ref<[H, S, E], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[H, S, E], f32>
+  %kv = attn.read %k[%h, %t, %e] : (!attn.ref<[H, T, E], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[H, T, E], f32>
+  %vv = attn.read %v[%h, %t, %f] : (!attn.ref<[H, T, F], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[F], i64>) -> !attn.value<[H, T, F], f32>
+  %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[H, S, E], f32>, !attn.value<[H, T, E], f32>) -> !attn.value<[H, S, T], f32>
+  // expected-remark @below {{its weights are not mixed with values}}
+  %w = attn.softmax %score over ["T"] : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32>
+  attn.write %w, %p[%h, %s, %t] : !attn.value<[H, S, T], f32>, !attn.ref<[H, S, T], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[T], i64>
+}
