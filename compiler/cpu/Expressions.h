@@ -1,0 +1,151 @@
+//===- Expressions.h - values at points -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates math-level values at the point where the generated code stands. Each
+// axis is bound to an index; one axis may run along the lanes of vectors, in several
+// slots side by side. A value without that axis stays a scalar. Every value is
+// computed in the outermost scope that knows all its axes, once: that is how
+// invariants leave the inner loops.
+// This file knows values and presence; it does not know stages or tiles.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CPU_EXPRESSIONS_H
+#define ATTN_COMPILER_CPU_EXPRESSIONS_H
+
+#include "compiler/cpu/FunctionScope.h"
+
+namespace attn {
+
+/// A value at a point: a scalar or a vector of lanes, and where it is present
+/// (an i1 or lanes of i1; null: always).
+struct Datum {
+  mlir::Value value;
+  mlir::Value present;
+};
+
+class Expressions {
+public:
+  using Values = FunctionScope::Values;
+
+  Expressions(FunctionScope &f, int64_t lanes);
+
+  /// Enters a scope whose code stands inside `regionOp`: what the scopes around it
+  /// compute from now on stands in front of that op. A null op: the scope's code
+  /// stands where the builder is.
+  void enter(mlir::Operation *regionOp);
+  void leave();
+
+  /// Binds an axis in the innermost scope to one index: i64, or lanes of it.
+  void bind(mlir::StringAttr axis, mlir::Value index);
+  /// Makes `axis` run along the lanes in the innermost scope: `first[slot]` is the
+  /// index of lane 0; `mask[slot]` says which lanes lie within the extent (null: all).
+  void bindLanes(mlir::StringAttr axis, llvm::ArrayRef<mlir::Value> first, llvm::ArrayRef<mlir::Value> mask);
+  /// Gives a value in the innermost scope.
+  void set(mlir::Value value, unsigned slot, Datum datum);
+
+  /// The value at the point. Faults are reported once and remembered.
+  Datum evaluate(mlir::Value value, unsigned slot = 0);
+  /// The same as lanes, whether it depends on the lane axis or not.
+  Datum evaluateLanes(mlir::Value value, unsigned slot = 0);
+  bool failed() const { return hasFailed; }
+
+  /// Stores the op's value at its place. Absent elements are stored as 0, or left
+  /// as they are in an inout.
+  void write(WriteOp op, unsigned slot = 0);
+
+  mlir::Value laneMask(unsigned slot = 0) const;
+  int64_t getLanes() const { return lanes; }
+  FunctionScope &scope() { return f; }
+
+  // Presence: null is "always".
+  mlir::Value both(mlir::Value x, mlir::Value y);
+  mlir::Value either(mlir::Value x, mlir::Value y);
+  mlir::Value negate(mlir::Value x);
+  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
+  mlir::Value asLanes(mlir::Value value);
+
+  /// Loops over axes, each bound to its index, around `body`.
+  Values loops(llvm::ArrayRef<mlir::StringAttr> axes, mlir::ValueRange init,
+               llvm::function_ref<Values(mlir::ValueRange)> body);
+
+private:
+  struct Scope {
+    mlir::Operation *regionOp = nullptr;
+    llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
+    /// The lane axis, when this scope binds it.
+    mlir::StringAttr lane;
+    Values laneFirst, laneMasks;
+    llvm::DenseMap<std::pair<mlir::Value, unsigned>, Datum> known;
+    /// Maximum and sum of exponentials of a row.
+    llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, std::pair<mlir::Value, mlir::Value>> rows;
+    bool binds(mlir::StringAttr axis) const { return lane == axis || indices.count(axis); }
+  };
+  /// Where a stored element is: an offset, and what it needs to be reached.
+  struct Place {
+    const Access *access;
+    mlir::Value offset;     ///< i64 or lanes; without the lane step when that is linear
+    mlir::Value laneStride; ///< set when the place is linear along the lanes
+    mlir::Value inRange;    ///< null: always
+    bool lanes = false;
+  };
+
+  const Scope *binding(mlir::StringAttr axis) const;
+  size_t homeOf(llvm::ArrayRef<mlir::StringAttr> axes) const;
+  bool alongLanes(mlir::StringAttr axis) const;
+  bool alongLanes(llvm::ArrayRef<mlir::StringAttr> axes) const;
+  /// Runs `build` with the scopes and the builder as they are at `home`.
+  void at(size_t home, llvm::function_ref<void()> build);
+
+  Datum compute(mlir::Value value, unsigned slot);
+  /// The index that the axis is bound to; null when it is not.
+  mlir::Value indexAlong(mlir::StringAttr axis, unsigned slot);
+  Datum computeMap(MapOp op, unsigned slot);
+  Datum computeSelect(SelectOp op, unsigned slot);
+  Datum computeCondition(mlir::Operation *op, unsigned slot);
+  mlir::Value computeScalar(mlir::Operation &op, mlir::IRMapping &scalars);
+
+  // Places.cpp
+  Datum computeRead(ReadOp op, unsigned slot);
+  Datum readByValue(mlir::BlockArgument argument);
+  Place place(mlir::Value ref, mlir::ValueRange indices, unsigned slot);
+  bool linearAlongLanes(mlir::Value index) const;
+  mlir::Value loadScalar(const Place &place, mlir::Type type);
+  mlir::Value loadLanes(const Place &place, mlir::Type type, unsigned slot);
+  mlir::Value gather(const Place &place, mlir::Type type, mlir::Value mask);
+  void storeScalar(const Place &place, mlir::Value value, mlir::Value mask);
+  void storeLanes(const Place &place, mlir::Value value, mlir::Value mask);
+  mlir::Value laneOffsets(const Place &place);
+
+  // Reductions.cpp
+  Datum computeReduction(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> over, unsigned slot);
+  Datum computeLogSumExp(LogSumExpOp op, unsigned slot);
+  Datum computeSoftmax(SoftmaxOp op, unsigned slot);
+  Datum computeRope(RopeOp op, unsigned slot);
+  std::pair<mlir::Value, mlir::Value> row(mlir::Operation *op, mlir::Value value, llvm::ArrayRef<mlir::StringAttr> over,
+                                          mlir::Value sink, unsigned slot);
+  std::pair<mlir::Value, mlir::Value> rowStatistics(mlir::Value value, llvm::ArrayRef<mlir::StringAttr> over,
+                                                    mlir::Value sink, unsigned slot);
+  /// Whether a score counts: present and not -inf.
+  mlir::Value counts(Datum score);
+
+  mlir::Value number(mlir::Type like, double value);
+  void unify(llvm::MutableArrayRef<mlir::Value> values);
+  Datum fault(mlir::Operation *op, const llvm::Twine &message);
+
+  FunctionScope &f;
+  int64_t lanes;
+  llvm::SmallVector<Scope> scopes;
+  bool hasFailed = false;
+};
+
+/// Widens stored elements (a scalar or lanes) to what values are computed in.
+mlir::Value widenStored(FunctionScope &f, mlir::Value stored, mlir::Type element, mlir::Type wide);
+/// Rounds to nearest even and saturates as a store does.
+mlir::Value narrowToStored(FunctionScope &f, mlir::Value value, mlir::Type element);
+/// The type that a stored element has in memory: bool is a byte.
+mlir::Type memoryType(mlir::Type element);
+/// Whether loads and stores of the element are there.
+bool isStorable(mlir::Type element);
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CPU_EXPRESSIONS_H

@@ -1,0 +1,107 @@
+//===- LowerToCpu.cpp - attn.kernel to vector code --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/Passes.h"
+#include "compiler/cpu/StageLowering.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace attn {
+#define GEN_PASS_DEF_LOWERTOCPU
+#include "compiler/cpu/Passes.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+/// Lowers one kernel into functions beside it.
+class KernelLowering {
+public:
+  explicit KernelLowering(KernelOp kernel) : kernel(kernel), layout(kernel), builder(kernel) {}
+
+  LogicalResult run() {
+    SmallVector<StageOp> stages(kernel.getBody().getOps<StageOp>());
+    for (auto [i, stage] : llvm::enumerate(stages)) {
+      lowerings.push_back(makeLowering(stage));
+      if (failed(lowerings.back()->prepare(layout)) || failed(lowerStage(i, *lowerings.back())))
+        return failure();
+    }
+    lowerScratch();
+    return success();
+  }
+
+private:
+  static std::unique_ptr<StageLowering> makeLowering(StageOp stage) {
+    switch (stage.getKind()) {
+    case StageKind::Contract:
+      return makeContractLowering(stage);
+    case StageKind::Flash:
+      return makeFlashLowering(stage);
+    case StageKind::Nest:
+      return makeNestLowering(stage);
+    }
+    llvm_unreachable("every kind has a lowering");
+  }
+
+  func::FuncOp makeFunction(Twine suffix, TypeRange inputs, TypeRange results, Location loc) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto function = func::FuncOp::create(builder, loc, (kernel.getSymName() + suffix).str(),
+                                         builder.getFunctionType(inputs, results));
+    function.setPrivate();
+    function.addEntryBlock();
+    return function;
+  }
+
+  /// A function of the frame that gives one i64.
+  void makeCount(Twine suffix, Location loc, llvm::function_ref<Value(FunctionScope &)> emit) {
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    func::FuncOp function = makeFunction(suffix, {pointer}, {builder.getI64Type()}, loc);
+    FunctionScope f(function, layout);
+    func::ReturnOp::create(f.builder(), loc, emit(f));
+  }
+
+  LogicalResult lowerStage(size_t i, StageLowering &lowering) {
+    Location loc = kernel.getLoc();
+    std::string name = (".stage" + Twine(i)).str();
+    makeCount(name + ".tasks", loc, [&](FunctionScope &f) { return lowering.emitTaskCount(f); });
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    func::FuncOp function = makeFunction(name, {pointer, builder.getI64Type(), builder.getI32Type()}, {}, loc);
+    FunctionScope f(function, layout);
+    if (failed(lowering.emitTask(f, function.getArgument(1))))
+      return failure();
+    func::ReturnOp::create(f.builder(), loc);
+    return success();
+  }
+
+  /// The largest need of any stage; stages run one after the other.
+  void lowerScratch() {
+    makeCount(".scratch", kernel.getLoc(), [&](FunctionScope &f) {
+      Value bytes = f.i64(0);
+      for (auto &lowering : lowerings)
+        bytes = f.max(bytes, lowering->emitScratchBytes(f));
+      return f.mul(f.ceilDiv(bytes, f.i64(64)), f.i64(64));
+    });
+  }
+
+  KernelOp kernel;
+  FrameLayout layout;
+  OpBuilder builder;
+  SmallVector<std::unique_ptr<StageLowering>> lowerings;
+};
+
+struct LowerToCpu : attn::impl::LowerToCpuBase<LowerToCpu> {
+  void runOnOperation() override {
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      if (failed(KernelLowering(kernel).run()))
+        return signalPassFailure();
+      kernel.erase();
+    }
+    // Logarithms, sines and the like in lanes: MLIR's polynomials.
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,110 @@
+//===- NestStage.cpp - plain vectorised loops -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A nest stores values over one domain: the innermost stored axis runs along the lanes,
+// the others are rows. Reductions inside are loops at each point.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/StageLowering.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+class NestLowering : public StageLowering {
+public:
+  using StageLowering::StageLowering;
+
+  LogicalResult prepare(const FrameLayout &layout) override;
+  Value emitTaskCount(FunctionScope &f) override { return f.ceilDiv(rowCount(f), f.i64(rowsPerTask)); }
+  Value emitScratchBytes(FunctionScope &f) override { return f.i64(0); }
+  LogicalResult emitTask(FunctionScope &f, Value task) override;
+
+private:
+  /// Rows that a task computes, so that short rows do not drown in calls.
+  static constexpr int64_t rowsPerTask = 16;
+
+  Value rowCount(FunctionScope &f) {
+    Value count = f.i64(1);
+    for (StringAttr axis : rows)
+      count = f.mul(count, f.extent(axis));
+    return count;
+  }
+  void emitRow(FunctionScope &f, Expressions &expressions);
+  void emitWrites(Expressions &expressions) {
+    for (WriteOp write : stage.getBody().getOps<WriteOp>())
+      expressions.write(write);
+  }
+
+  AxisList rows;
+  /// Null when nothing is stored along an axis.
+  StringAttr lane;
+};
+} // namespace
+
+/// The axes of a place: those of computed indices first, then the stored order.
+static AxisList axesInStoredOrder(WriteOp write) {
+  AxisList own, others;
+  for (Value index : write.getIndices()) {
+    if (auto op = index.getDefiningOp<IndexOp>())
+      own.push_back(op.getAxisAttr());
+  }
+  for (StringAttr axis : unionOfAxes(write.getIndices()))
+    if (!llvm::is_contained(own, axis))
+      others.push_back(axis);
+  llvm::append_range(others, own);
+  return others;
+}
+
+LogicalResult NestLowering::prepare(const FrameLayout &layout) {
+  SmallVector<WriteOp> writes(stage.getBody().getOps<WriteOp>());
+  if (writes.empty())
+    return stage.emitError("a stage that stores nothing");
+  rows = axesInStoredOrder(writes.front());
+  for (WriteOp write : writes)
+    if (unionOfAxes(write.getIndices()) != unionOfAxes(writes.front().getIndices()))
+      return write.emitError("the CPU back end stores values over one set of axes in a stage");
+  for (StringAttr axis : rows)
+    if (layout.getSignature().findAxis(axis).isRagged())
+      return writes.front().emitError("the CPU back end cannot loop over the ragged axis ") << axis.getValue() << " yet";
+  if (!rows.empty())
+    lane = rows.pop_back_val();
+  return success();
+}
+
+void NestLowering::emitRow(FunctionScope &f, Expressions &expressions) {
+  if (!lane)
+    return emitWrites(expressions);
+  int64_t lanes = expressions.getLanes();
+  Value extent = f.extent(lane);
+  std::optional<int64_t> known = f.constantExtent(lane);
+  f.loop(f.i64(0), extent, f.i64(lanes), [&](Value first) {
+    Value mask;
+    if (!known || *known % lanes) {
+      Value left = f.splat(f.sub(extent, first), lanes);
+      mask = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
+    }
+    expressions.enter(first.getParentBlock()->getParentOp());
+    expressions.bindLanes(lane, {first}, {mask});
+    emitWrites(expressions);
+    expressions.leave();
+  });
+}
+
+LogicalResult NestLowering::emitTask(FunctionScope &f, Value task) {
+  Expressions expressions(f, schedule.getLanes());
+  FunctionScope::Values counts;
+  for (StringAttr axis : rows)
+    counts.push_back(f.extent(axis));
+  Value first = f.mul(task, f.i64(rowsPerTask));
+  Value last = f.min(f.add(first, f.i64(rowsPerTask)), rowCount(f));
+  f.loop(first, last, f.i64(1), [&](Value row) {
+    expressions.enter(row.getParentBlock()->getParentOp());
+    for (auto [axis, index] : llvm::zip(rows, splitTask(f, row, counts)))
+      expressions.bind(axis, index);
+    emitRow(f, expressions);
+    expressions.leave();
+  });
+  return failure(expressions.failed());
+}
+
+std::unique_ptr<StageLowering> attn::makeNestLowering(StageOp stage) { return std::make_unique<NestLowering>(stage); }

@@ -1,0 +1,323 @@
+//===- Places.cpp - loads and stores of named elements ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A place along the lanes is one of three: the same element for all lanes, elements
+// at a fixed step (a vector load when the step is 1), or anything (a gather). An
+// index that may lie outside is tested, and the element is not touched.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/Expressions.h"
+
+using namespace mlir;
+using namespace attn;
+
+bool attn::isStorable(Type element) {
+  return element.isF32() || element.isF64() || element.isF16() || element.isBF16() || isa<IntegerType>(element);
+}
+
+Type attn::memoryType(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(element.getContext(), std::max(8u, integer.getWidth()));
+  return element;
+}
+
+static Type shapedLike(Value value, Type element) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+Value attn::widenStored(FunctionScope &f, Value stored, Type element, Type wide) {
+  OpBuilder &b = f.builder();
+  Type type = shapedLike(stored, wide);
+  if (element.isInteger(1)) {
+    TypedAttr zero = b.getZeroAttr(stored.getType());
+    return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::ne, stored,
+                                 arith::ConstantOp::create(b, f.loc(), zero));
+  }
+  if (stored.getType() == type)
+    return stored;
+  if (isa<FloatType>(element))
+    return arith::ExtFOp::create(b, f.loc(), type, stored);
+  if (element.isUnsignedInteger())
+    return arith::ExtUIOp::create(b, f.loc(), type, stored);
+  return arith::ExtSIOp::create(b, f.loc(), type, stored);
+}
+
+/// Smallest and largest value of a stored integer.
+static std::pair<int64_t, int64_t> rangeOf(IntegerType type) {
+  if (type.getWidth() == 64)
+    return {INT64_MIN, INT64_MAX};
+  int64_t span = int64_t(1) << type.getWidth();
+  return type.isUnsigned() ? std::pair<int64_t, int64_t>(0, span - 1)
+                           : std::pair<int64_t, int64_t>(-span / 2, span / 2 - 1);
+}
+
+static Value integerLike(FunctionScope &f, Type type, int64_t value) {
+  TypedAttr attr = f.builder().getI64IntegerAttr(value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(f.builder(), f.loc(), attr);
+}
+
+/// Rounds a float to the nearest even integer within the range; NaN gives 0.
+static Value floatToInteger(FunctionScope &f, Value value, std::pair<int64_t, int64_t> range) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Type wide = shapedLike(value, b.getF64Type());
+  if (!getElementTypeOrSelf(value.getType()).isF64())
+    value = arith::ExtFOp::create(b, loc, wide, value);
+  Value rounded = math::RoundEvenOp::create(b, loc, value);
+  Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rounded, rounded);
+  rounded = arith::SelectOp::create(b, loc, isNumber, rounded, f.constant(wide, 0.0));
+  // 2^63 is not an i64: clamp below it, as far as a double goes.
+  double high = range.second == INT64_MAX ? 9223372036854774784.0 : double(range.second);
+  rounded = arith::MinNumFOp::create(b, loc, rounded, f.constant(wide, high));
+  rounded = arith::MaxNumFOp::create(b, loc, rounded, f.constant(wide, double(range.first)));
+  return arith::FPToSIOp::create(b, loc, shapedLike(value, b.getI64Type()), rounded);
+}
+
+Value attn::narrowToStored(FunctionScope &f, Value value, Type element) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Type from = getElementTypeOrSelf(value.getType());
+  if (auto narrow = dyn_cast<FloatType>(element)) {
+    Type type = shapedLike(value, narrow);
+    if (from == element)
+      return value;
+    if (isa<IntegerType>(from))
+      return arith::SIToFPOp::create(b, loc, type, value);
+    if (narrow.getWidth() > cast<FloatType>(from).getWidth())
+      return arith::ExtFOp::create(b, loc, type, value);
+    return arith::TruncFOp::create(b, loc, type, value);
+  }
+  auto integer = cast<IntegerType>(element);
+  Type stored = shapedLike(value, memoryType(element));
+  if (integer.getWidth() == 1)
+    return arith::ExtUIOp::create(b, loc, stored, value);
+  auto range = rangeOf(integer);
+  if (isa<FloatType>(from)) {
+    value = floatToInteger(f, value, range);
+  } else if (integer.getWidth() < 64) {
+    value = arith::MinSIOp::create(b, loc, value, integerLike(f, value.getType(), range.second));
+    value = arith::MaxSIOp::create(b, loc, value, integerLike(f, value.getType(), range.first));
+  }
+  return integer.getWidth() == 64 ? value : arith::TruncIOp::create(b, loc, stored, value).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+bool Expressions::linearAlongLanes(Value index) const {
+  auto own = index.getDefiningOp<IndexOp>();
+  if (!own)
+    return false;
+  const Scope *scope = binding(own.getAxisAttr());
+  return scope && !scope->indices.count(own.getAxisAttr());
+}
+
+Expressions::Place Expressions::place(Value ref, ValueRange indices, unsigned slot) {
+  OpBuilder &b = f.builder();
+  Place result;
+  result.access = &f.access(ref);
+  result.offset = f.i64(0);
+  unsigned alongCount = llvm::count_if(indices, [&](Value i) { return alongLanes(valueType(i).getAxes()); });
+  for (auto [index, factor, stride] : llvm::zip(indices, result.access->factors, result.access->strides)) {
+    auto own = index.getDefiningOp<IndexOp>();
+    bool covered = own && f.covers(factor, own.getAxisAttr());
+    if (alongCount == 1 && covered && linearAlongLanes(index)) {
+      Value first = binding(own.getAxisAttr())->laneFirst[slot];
+      result.offset = f.add(result.offset, f.mul(first, stride));
+      result.laneStride = stride;
+      result.lanes = true;
+      continue;
+    }
+    Datum at = evaluate(index, slot);
+    result.inRange = both(result.inRange, at.present);
+    if (!covered) {
+      Value sides[] = {at.value, f.extent(factor)};
+      unify(sides);
+      // Unsigned: a negative index is a large one.
+      Value within = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::ult, sides[0], sides[1]);
+      result.inRange = both(result.inRange, within);
+    }
+    Value term[] = {at.value, stride};
+    unify(term);
+    Value step = isa<VectorType>(term[0].getType()) ? arith::MulIOp::create(b, f.loc(), term[0], term[1]).getResult()
+                                                    : f.mul(term[0], term[1]);
+    Value sum[] = {result.offset, step};
+    unify(sum);
+    result.offset = isa<VectorType>(sum[0].getType()) ? arith::AddIOp::create(b, f.loc(), sum[0], sum[1]).getResult()
+                                                      : f.add(sum[0], sum[1]);
+    result.lanes |= isa<VectorType>(step.getType());
+  }
+  return result;
+}
+
+/// Offsets of the lanes of a place that is a gather, or linear with any step.
+Value Expressions::laneOffsets(const Place &place) {
+  Value offsets = asLanes(place.offset);
+  if (!place.laneStride)
+    return offsets;
+  Value steps = arith::MulIOp::create(f.builder(), f.loc(), f.iota(lanes), asLanes(place.laneStride));
+  return arith::AddIOp::create(f.builder(), f.loc(), offsets, steps);
+}
+
+static Value pointersTo(FunctionScope &f, Value base, Value offsets, Type element) {
+  Type pointer = LLVM::LLVMPointerType::get(f.builder().getContext());
+  auto type = VectorType::get(cast<VectorType>(offsets.getType()).getShape(), pointer);
+  return LLVM::GEPOp::create(f.builder(), f.loc(), type, element, base, ArrayRef<LLVM::GEPArg>{offsets});
+}
+
+static IntegerAttr alignmentFor(FunctionScope &f, Type memory) {
+  return f.builder().getI32IntegerAttr(std::max<unsigned>(1, memory.getIntOrFloatBitWidth() / 8));
+}
+
+static Value everywhere(FunctionScope &f, int64_t lanes) {
+  auto type = f.vectorOf(lanes, f.builder().getI1Type());
+  return arith::ConstantOp::create(f.builder(), f.loc(), DenseElementsAttr::get(type, true));
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+Value Expressions::loadScalar(const Place &place, Type memory) {
+  Value address = f.address(place.access->address, place.offset, memory);
+  if (place.inRange) // Outside, read the frame instead: it is always there.
+    address = arith::SelectOp::create(f.builder(), f.loc(), place.inRange, address, f.getFunction().getArgument(0));
+  return f.load(memory, address, f.i64(0), place.access->constant && !place.inRange);
+}
+
+Value Expressions::gather(const Place &place, Type memory, Value mask) {
+  OpBuilder &b = f.builder();
+  auto type = f.vectorOf(lanes, memory);
+  Value pointers = pointersTo(f, place.access->address, laneOffsets(place), memory);
+  Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(type));
+  return LLVM::masked_gather::create(b, f.loc(), type, pointers, mask ? mask : everywhere(f, lanes),
+                                     ValueRange{nothing}, alignmentFor(f, memory));
+}
+
+Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
+  OpBuilder &b = f.builder();
+  auto type = f.vectorOf(lanes, memory);
+  Value mask = both(laneMask(slot), place.inRange);
+  if (mask)
+    mask = asLanes(mask);
+  if (!place.laneStride)
+    return gather(place, memory, mask);
+  auto contiguous = [&]() -> Value {
+    if (!mask)
+      return f.load(type, place.access->address, place.offset, place.access->constant);
+    Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(type));
+    Value address = f.address(place.access->address, place.offset, memory);
+    return LLVM::MaskedLoadOp::create(b, f.loc(), type, address, mask, nothing, alignmentFor(f, memory), UnitAttr());
+  };
+  std::optional<int64_t> step = FunctionScope::constantOf(place.laneStride);
+  if (step == 1)
+    return contiguous();
+  Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
+  return f.choose(isOne, {type}, [&] { return Values{contiguous()}; },
+                  [&] { return Values{gather(place, memory, mask)}; })[0];
+}
+
+/// A scalar argument: its bits are in the frame.
+Datum Expressions::readByValue(BlockArgument argument) {
+  OpBuilder &b = f.builder();
+  Type element = cast<RefType>(argument.getType()).getElementType();
+  Type memory = memoryType(element);
+  Value bits = f.frameSlot(f.getLayout().arg(argument.getArgNumber()));
+  unsigned width = memory.getIntOrFloatBitWidth();
+  if (width < 64)
+    bits = arith::TruncIOp::create(b, f.loc(), b.getIntegerType(width), bits);
+  if (isa<FloatType>(memory))
+    bits = arith::BitcastOp::create(b, f.loc(), memory, bits);
+  return {widenStored(f, bits, element, widened(element)), {}};
+}
+
+Datum Expressions::computeRead(ReadOp op, unsigned slot) {
+  auto type = op.getRef().getType();
+  if (!isStorable(type.getElementType()))
+    return fault(op, "tensors of 8-bit floats");
+  auto argument = dyn_cast<BlockArgument>(op.getRef());
+  if (argument && FrameLayout::isByValue(f.getLayout().getSignature(), argument.getArgNumber()))
+    return readByValue(argument);
+  Place where = place(op.getRef(), op.getIndices(), slot);
+  Type memory = memoryType(type.getElementType());
+  Value stored = where.lanes ? loadLanes(where, memory, slot) : loadScalar(where, memory);
+  return {widenStored(f, stored, type.getElementType(), op.getType().getElementType()), where.inRange};
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+void Expressions::storeScalar(const Place &place, Value value, Value mask) {
+  auto store = [&] { f.store(value, place.access->address, place.offset); };
+  if (mask)
+    f.when(mask, store);
+  else
+    store();
+}
+
+void Expressions::storeLanes(const Place &place, Value value, Value mask) {
+  OpBuilder &b = f.builder();
+  Type memory = getElementTypeOrSelf(value.getType());
+  auto scatter = [&] {
+    Value pointers = pointersTo(f, place.access->address, laneOffsets(place), memory);
+    LLVM::masked_scatter::create(b, f.loc(), value, pointers, mask ? mask : everywhere(f, lanes),
+                                 alignmentFor(f, memory));
+  };
+  auto contiguous = [&] {
+    if (!mask)
+      return f.store(value, place.access->address, place.offset);
+    Value address = f.address(place.access->address, place.offset, memory);
+    LLVM::MaskedStoreOp::create(b, f.loc(), value, address, mask, alignmentFor(f, memory));
+  };
+  if (!place.laneStride)
+    return scatter();
+  if (FunctionScope::constantOf(place.laneStride) == 1)
+    return contiguous();
+  Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
+  f.when(isOne, contiguous, scatter);
+}
+
+/// Whether absent elements keep what the ref holds.
+static bool keepsAbsent(Value ref) {
+  auto argument = dyn_cast<BlockArgument>(ref);
+  if (!argument)
+    return false;
+  Signature signature(argument.getOwner()->getParentOp());
+  return signature.args[argument.getArgNumber()].getMode() == Mode::InOut;
+}
+
+void Expressions::write(WriteOp op, unsigned slot) {
+  OpBuilder &b = f.builder();
+  Type element = op.getRef().getType().getElementType();
+  if (!isStorable(element)) {
+    op.emitError("the CPU back end cannot compute this yet: tensors of 8-bit floats");
+    hasFailed = true;
+    return;
+  }
+  Place where = place(op.getRef(), op.getIndices(), slot);
+  Datum datum = evaluate(op.getValue(), slot);
+  Value present = datum.present;
+  if (op.getCondition()) {
+    Datum condition = evaluate(op.getCondition(), slot);
+    present = both(present, both(condition.value, condition.present));
+  }
+  Value value = datum.value, mask = where.inRange;
+  if (where.lanes)
+    value = asLanes(value);
+  if (keepsAbsent(op.getRef())) {
+    mask = both(mask, present);
+  } else if (present) {
+    Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(value.getType()));
+    present = isa<VectorType>(value.getType()) ? asLanes(present) : present;
+    value = arith::SelectOp::create(b, f.loc(), present, value, nothing);
+  }
+  value = narrowToStored(f, value, element);
+  if (!where.lanes)
+    return storeScalar(where, value, mask);
+  mask = both(laneMask(slot), mask);
+  storeLanes(where, value, mask ? asLanes(mask) : Value());
+}

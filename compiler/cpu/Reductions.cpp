@@ -1,0 +1,232 @@
+//===- Reductions.cpp - sums, rows and rotations at a point -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plain loops that stand where the result is wanted, lanes side by side. What is
+// worth a tile is a stage of its own and never comes here.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/Expressions.h"
+#include "compiler/cpu/VectorMath.h"
+
+using namespace mlir;
+using namespace attn;
+
+Expressions::Values Expressions::loops(ArrayRef<StringAttr> axes, ValueRange init,
+                                       llvm::function_ref<Values(ValueRange)> body) {
+  if (axes.empty())
+    return body(init);
+  return f.loop(f.i64(0), f.extent(axes.front()), f.i64(1), init, [&](Value i, ValueRange carried) {
+    enter(i.getParentBlock()->getParentOp());
+    bind(axes.front(), i);
+    Values results = loops(axes.drop_front(), carried, body);
+    leave();
+    return results;
+  });
+}
+
+namespace {
+/// One step of an accumulation and what it starts from.
+struct Accumulation {
+  FunctionScope &f;
+  Type type; ///< of the accumulator: a scalar or lanes
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(type));
+
+  Value integer(int64_t value) {
+    TypedAttr attr = f.builder().getI64IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(f.builder(), f.loc(), attr);
+  }
+  Value start(Reduction kind) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    switch (kind) {
+    case Reduction::Max:
+      return isFloat ? f.constant(type, -infinity) : integer(INT64_MIN);
+    case Reduction::Min:
+      return isFloat ? f.constant(type, infinity) : integer(INT64_MAX);
+    default:
+      return isFloat ? f.constant(type, 0.0) : integer(0);
+    }
+  }
+  Value join(Reduction kind, Value sum, Value value) {
+    OpBuilder &b = f.builder();
+    switch (kind) {
+    case Reduction::Max:
+      return isFloat ? arith::MaximumFOp::create(b, f.loc(), sum, value).getResult()
+                     : arith::MaxSIOp::create(b, f.loc(), sum, value).getResult();
+    case Reduction::Min:
+      return isFloat ? arith::MinimumFOp::create(b, f.loc(), sum, value).getResult()
+                     : arith::MinSIOp::create(b, f.loc(), sum, value).getResult();
+    default:
+      return isFloat ? arith::AddFOp::create(b, f.loc(), sum, value).getResult()
+                     : arith::AddIOp::create(b, f.loc(), sum, value).getResult();
+    }
+  }
+};
+} // namespace
+
+Datum Expressions::computeReduction(Operation *op, ArrayRef<StringAttr> over, unsigned slot) {
+  OpBuilder &b = f.builder();
+  auto reduce = dyn_cast<ReduceOp>(op);
+  Reduction kind = reduce ? reduce.getKind() : Reduction::Sum;
+  Type element = valueType(op->getResult(0)).getElementType();
+  bool isLanes = alongLanes(valueType(op->getResult(0)).getAxes());
+  Accumulation accumulation{f, isLanes ? Type(f.vectorOf(lanes, element)) : element};
+  Type type = accumulation.type;
+  Values init{accumulation.start(kind)};
+  bool mean = kind == Reduction::Mean;
+  if (mean)
+    init.push_back(f.constant(type, 0.0));
+  Values sums = loops(over, init, [&](ValueRange carried) -> Values {
+    Datum left = evaluate(op->getOperand(0), slot);
+    Value present = left.present, next;
+    auto shaped = [&](Value value) { return isLanes ? asLanes(value) : value; };
+    if (isa<ContractOp>(op)) {
+      Datum right = evaluate(op->getOperand(1), slot);
+      present = both(present, right.present);
+      if (accumulation.isFloat)
+        next = math::FmaOp::create(b, f.loc(), shaped(left.value), shaped(right.value), carried[0]);
+      else
+        next = accumulation.join(kind, carried[0],
+                                 arith::MulIOp::create(b, f.loc(), shaped(left.value), shaped(right.value)));
+    } else {
+      next = accumulation.join(kind, carried[0], shaped(left.value));
+    }
+    auto ifPresent = [&](Value value, Value otherwise) -> Value {
+      return present ? arith::SelectOp::create(b, f.loc(), shaped(present), value, otherwise).getResult() : value;
+    };
+    Values results{ifPresent(next, carried[0])};
+    if (mean)
+      results.push_back(ifPresent(arith::AddFOp::create(b, f.loc(), carried[1], f.constant(type, 1.0)), carried[1]));
+    return results;
+  });
+  if (!mean)
+    return {sums[0], {}};
+  Value count = emitMax(f, sums[1], f.constant(type, 1.0));
+  return {arith::DivFOp::create(b, f.loc(), sums[0], count), {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of scores
+//===----------------------------------------------------------------------===//
+
+Value Expressions::counts(Datum score) {
+  Value low = number(score.value.getType(), -std::numeric_limits<double>::infinity());
+  Value above = arith::CmpFOp::create(f.builder(), f.loc(), arith::CmpFPredicate::UNE, score.value, low);
+  return both(above, score.present);
+}
+
+std::pair<Value, Value> Expressions::rowStatistics(Value value, ArrayRef<StringAttr> over, Value sink, unsigned slot) {
+  OpBuilder &b = f.builder();
+  AxisList rest;
+  for (StringAttr axis : valueType(value).getAxes())
+    if (!llvm::is_contained(over, axis))
+      rest.push_back(axis);
+  bool isLanes = alongLanes(rest);
+  Type type = isLanes ? Type(f.vectorOf(lanes, b.getF32Type())) : b.getF32Type();
+  auto shaped = [&](Value value) { return isLanes ? asLanes(value) : value; };
+  Value nothing = f.constant(type, -std::numeric_limits<double>::infinity());
+  Value start = sink ? shaped(evaluate(sink, slot).value) : nothing;
+  Value maximum = loops(over, {start}, [&](ValueRange carried) -> Values {
+    Datum score = evaluate(value, slot);
+    Value here = arith::SelectOp::create(b, f.loc(), shaped(counts(score)), shaped(score.value), nothing);
+    return {emitMax(f, here, carried[0])};
+  })[0];
+  // Without a key the maximum is -inf; subtracting 0 instead keeps NaN away.
+  Value empty = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, maximum, nothing);
+  Value zero = f.constant(type, 0.0);
+  Value shift = arith::SelectOp::create(b, f.loc(), empty, zero, maximum);
+  Value initial = sink ? emitExp(f, arith::SubFOp::create(b, f.loc(), start, shift)) : zero;
+  Value sum = loops(over, {initial}, [&](ValueRange carried) -> Values {
+    Datum score = evaluate(value, slot);
+    Value power = emitExp(f, arith::SubFOp::create(b, f.loc(), shaped(score.value), shift));
+    power = arith::SelectOp::create(b, f.loc(), shaped(counts(score)), power, zero);
+    return {arith::AddFOp::create(b, f.loc(), carried[0], power)};
+  })[0];
+  return {shift, sum};
+}
+
+std::pair<Value, Value> Expressions::row(Operation *op, Value value, ArrayRef<StringAttr> over, Value sink,
+                                         unsigned slot) {
+  AxisList rest;
+  for (StringAttr axis : valueType(value).getAxes())
+    if (!llvm::is_contained(over, axis))
+      rest.push_back(axis);
+  size_t home = homeOf(rest);
+  unsigned key = alongLanes(rest) ? slot : 0;
+  auto found = scopes[home].rows.find({op, key});
+  if (found != scopes[home].rows.end())
+    return found->second;
+  std::pair<Value, Value> result;
+  at(home, [&] { result = rowStatistics(value, over, sink, slot); });
+  scopes[home].rows[{op, key}] = result;
+  return result;
+}
+
+Datum Expressions::computeLogSumExp(LogSumExpOp op, unsigned slot) {
+  OpBuilder &b = f.builder();
+  auto [shift, sum] = row(op, op.getValue(), axisNames(op.getOver()), op.getSink(), slot);
+  Value none = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, sum, f.constant(sum.getType(), 0.0));
+  Value total = arith::AddFOp::create(b, f.loc(), shift, math::LogOp::create(b, f.loc(), sum));
+  Value empty = f.constant(sum.getType(), -std::numeric_limits<double>::infinity());
+  return {arith::SelectOp::create(b, f.loc(), none, empty, total), {}};
+}
+
+Datum Expressions::computeSoftmax(SoftmaxOp op, unsigned slot) {
+  OpBuilder &b = f.builder();
+  auto [shift, sum] = row(op, op.getValue(), axisNames(op.getOver()), op.getSink(), slot);
+  Datum score = evaluate(op.getValue(), slot);
+  Value counted = counts(score);
+  Value values[] = {score.value, shift, sum, counted};
+  unify(values);
+  Value power = emitExp(f, arith::SubFOp::create(b, f.loc(), values[0], values[1]));
+  Value weight = arith::DivFOp::create(b, f.loc(), power, values[2]);
+  Value nothing = f.constant(weight.getType(), 0.0);
+  return {arith::SelectOp::create(b, f.loc(), values[3], weight, nothing), score.present};
+}
+
+//===----------------------------------------------------------------------===//
+// Rotation
+//===----------------------------------------------------------------------===//
+
+Datum Expressions::computeRope(RopeOp op, unsigned slot) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  StringAttr over = op.getOverAttr(), pairAxis = op.getPairAxisAttr();
+  Value e = indexAlong(over, slot);
+  auto number = [&](int64_t value) -> Value { return isa<VectorType>(e.getType()) ? asLanes(f.i64(value)) : f.i64(value); };
+  auto shaped = [&](Value value) { return isa<VectorType>(e.getType()) ? asLanes(value) : value; };
+  Value pairs = shaped(f.extent(pairAxis));
+  Value twice = arith::AddIOp::create(b, loc, pairs, pairs);
+  Value turns = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, e, twice);
+  Value first, partner, pair;
+  if (op.getPairs() == Pairs::Half) {
+    first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, e, pairs);
+    Value up = arith::AddIOp::create(b, loc, e, pairs), down = arith::SubIOp::create(b, loc, e, pairs);
+    partner = arith::SelectOp::create(b, loc, first, up, down);
+    pair = arith::SelectOp::create(b, loc, first, e, down);
+  } else {
+    Value odd = arith::AndIOp::create(b, loc, e, number(1));
+    first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, odd, number(0));
+    partner = arith::XOrIOp::create(b, loc, e, number(1));
+    pair = arith::ShRUIOp::create(b, loc, e, number(1));
+  }
+  // Elements that do not turn pair with themselves, at angle index 0.
+  partner = arith::SelectOp::create(b, loc, turns, partner, e);
+  pair = arith::SelectOp::create(b, loc, turns, pair, number(0));
+  Datum own = evaluate(op.getValue(), slot);
+  enter(nullptr);
+  bind(over, partner);
+  Datum other = evaluate(op.getValue(), slot);
+  leave();
+  enter(nullptr);
+  bind(pairAxis, pair);
+  Datum cosine = evaluate(op.getCos(), slot), sine = evaluate(op.getSin(), slot);
+  leave();
+  Value values[] = {own.value, other.value, cosine.value, sine.value, first, turns};
+  unify(values);
+  Value signedSine = arith::SelectOp::create(b, loc, values[4], arith::NegFOp::create(b, loc, values[3]), values[3]);
+  Value turned = math::FmaOp::create(b, loc, values[1], signedSine,
+                                     arith::MulFOp::create(b, loc, values[0], values[2]));
+  Value result = arith::SelectOp::create(b, loc, values[5], turned, values[0]);
+  return {result, both(own.present, other.present)};
+}

@@ -1,0 +1,129 @@
+//===- VectorMath.cpp - exponentials in lanes -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Range reduction by Cody and Waite; coefficients by interpolation at Chebyshev
+// nodes of (2^f - 1) / f on [-1/2, 1/2] and (e^r - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2].
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/VectorMath.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+/// Arithmetic on f32 values of one shape.
+struct Floats {
+  FunctionScope &f;
+  Type type;
+  Type bitsType = shaped(f.builder().getI32Type());
+
+  Type shaped(Type element) const {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value number(double value) { return f.constant(type, value); }
+  Value bitsNumber(int32_t value) {
+    TypedAttr number = f.builder().getI32IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(bitsType))
+      number = DenseElementsAttr::get(vector, Attribute(number));
+    return arith::ConstantOp::create(f.builder(), f.loc(), number);
+  }
+  Value fma(Value a, Value b, Value c) { return math::FmaOp::create(f.builder(), f.loc(), a, b, c); }
+  Value add(Value a, Value b) { return arith::AddFOp::create(f.builder(), f.loc(), a, b); }
+  Value sub(Value a, Value b) { return arith::SubFOp::create(f.builder(), f.loc(), a, b); }
+  Value mul(Value a, Value b) { return arith::MulFOp::create(f.builder(), f.loc(), a, b); }
+  /// `low` where low > x, else x: NaN passes.
+  Value atLeast(Value x, double low) { return emitMax(f, number(low), x); }
+  Value atMost(Value x, double high) {
+    Value limit = number(high);
+    Value above = arith::CmpFOp::create(f.builder(), f.loc(), arith::CmpFPredicate::OLT, limit, x);
+    return arith::SelectOp::create(f.builder(), f.loc(), above, limit, x);
+  }
+  Value bits(Value x) { return arith::BitcastOp::create(f.builder(), f.loc(), bitsType, x); }
+  Value fromBits(Value x) { return arith::BitcastOp::create(f.builder(), f.loc(), type, x); }
+  /// c0 + x (c1 + x (...))
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value sum = number(coefficients.back());
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, number(coefficient));
+    return sum;
+  }
+};
+
+/// 1.5 * 2^23: adding it leaves the rounded integer in the low bits, whatever the
+/// value (a conversion of NaN to an integer would be undefined).
+constexpr double roundingShift = 12582912.0;
+constexpr int32_t one = 0x3F800000;
+} // namespace
+
+Value attn::emitMax(FunctionScope &f, Value x, Value y) {
+  Value greater = arith::CmpFOp::create(f.builder(), f.loc(), arith::CmpFPredicate::OGT, x, y);
+  return arith::SelectOp::create(f.builder(), f.loc(), greater, x, y);
+}
+
+Value attn::emitExp2NonPositive(FunctionScope &f, Value x) {
+  Floats v{f, x.getType()};
+  // At -127 the scale's exponent field is 0, so the product is exactly 0.
+  Value clamped = v.atLeast(x, -127.0);
+  Value shifted = v.add(clamped, v.number(roundingShift));
+  Value fraction = v.sub(clamped, v.sub(shifted, v.number(roundingShift)));
+  Value power = v.polynomial(fraction, {1.0, 0.6931471880262288, 0.24022650760568148, 0.05550357114219124,
+                                        0.009618082557275323, 0.001339086336464892, 0.00015453162945808964});
+  OpBuilder &b = f.builder();
+  Value exponent = arith::ShLIOp::create(b, f.loc(), v.bits(shifted), v.bitsNumber(23));
+  Value scale = v.fromBits(arith::AddIOp::create(b, f.loc(), exponent, v.bitsNumber(one)));
+  return v.mul(power, scale);
+}
+
+Value attn::emitExp(FunctionScope &f, Value x) {
+  Floats v{f, x.getType()};
+  OpBuilder &b = f.builder();
+  // Beyond these the result rounds to 0 or overflows to infinity.
+  Value clamped = v.atMost(v.atLeast(x, -110.0), 89.0);
+  Value shifted = v.fma(clamped, v.number(1.4426950408889634), v.number(roundingShift));
+  Value whole = v.sub(shifted, v.number(roundingShift));
+  // ln 2 in two parts; the first has few bits, so its product is exact.
+  Value rest = v.fma(whole, v.number(-0.693145751953125), clamped);
+  rest = v.fma(whole, v.number(-1.42860682030941723e-6), rest);
+  Value tail = v.polynomial(rest, {0.5, 0.16666576998242938, 0.04166655462787818, 0.008363177629992688, 0.00139261818104658});
+  Value power = v.add(v.fma(v.mul(rest, rest), tail, rest), v.number(1.0));
+  // 2^n in two halves, since n reaches 128 and goes below -126.
+  Value n = arith::ShLIOp::create(b, f.loc(), v.bits(shifted), v.bitsNumber(9));
+  n = arith::ShRSIOp::create(b, f.loc(), n, v.bitsNumber(9));
+  Value half = arith::ShRSIOp::create(b, f.loc(), n, v.bitsNumber(1));
+  Value other = arith::SubIOp::create(b, f.loc(), n, half);
+  for (Value part : {half, other}) {
+    Value field = arith::ShLIOp::create(b, f.loc(), part, v.bitsNumber(23));
+    power = v.mul(power, v.fromBits(arith::AddIOp::create(b, f.loc(), field, v.bitsNumber(one))));
+  }
+  return power;
+}
+
+Value attn::emitPhilox(FunctionScope &f, Value seed, Value counter, Type result) {
+  OpBuilder &b = f.builder();
+  Type type = counter.getType();
+  auto number = [&](int64_t value) -> Value {
+    TypedAttr attr = b.getI64IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, f.loc(), attr);
+  };
+  auto low = [&](Value x) -> Value { return arith::AndIOp::create(b, f.loc(), x, number(0xFFFFFFFF)); };
+  auto high = [&](Value x) -> Value { return arith::ShRUIOp::create(b, f.loc(), x, number(32)); };
+  auto times = [&](Value x, int64_t y) -> Value { return arith::MulIOp::create(b, f.loc(), x, number(y)); };
+  auto mix = [&](Value x, Value y, Value z) -> Value {
+    return arith::XOrIOp::create(b, f.loc(), arith::XOrIOp::create(b, f.loc(), x, y), z);
+  };
+  Value words[4] = {low(counter), high(counter), number(0), number(0)};
+  Value key0 = low(seed), key1 = high(seed);
+  for (int round = 0; round < 10; ++round) {
+    Value a = times(words[0], 0xD2511F53), c = times(words[2], 0xCD9E8D57);
+    Value next[4] = {mix(high(c), words[1], key0), low(c), mix(high(a), words[3], key1), low(a)};
+    std::copy(next, next + 4, words);
+    key0 = low(arith::AddIOp::create(b, f.loc(), key0, number(0x9E3779B9)));
+    key1 = low(arith::AddIOp::create(b, f.loc(), key1, number(0xBB67AE85)));
+  }
+  Value bits = arith::ShRUIOp::create(b, f.loc(), words[0], number(8));
+  Type floats = isa<VectorType>(type) ? Type(cast<VectorType>(type).clone(result)) : result;
+  Value uniform = arith::SIToFPOp::create(b, f.loc(), floats, bits);
+  return arith::MulFOp::create(b, f.loc(), uniform, f.constant(floats, 1.0 / (1 << 24)));
+}

@@ -1,0 +1,28 @@
+//===- VectorMath.h - exponentials in lanes ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// f32 exponentials as polynomials, on scalars and vectors alike. -inf gives exactly 0
+// and NaN stays NaN (pitfalls: a clamp at -88 would make a row of -inf uniform).
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CPU_VECTORMATH_H
+#define ATTN_COMPILER_CPU_VECTORMATH_H
+
+#include "compiler/cpu/FunctionScope.h"
+
+namespace attn {
+
+/// 2^x for x <= 0, within 2 ulp; exactly 0 below 2^-126.
+mlir::Value emitExp2NonPositive(FunctionScope &f, mlir::Value x);
+
+/// e^x over all of f32, within 2 ulp.
+mlir::Value emitExp(FunctionScope &f, mlir::Value x);
+
+/// x where x > y, else y: one instruction on every target; a NaN x gives y.
+mlir::Value emitMax(FunctionScope &f, mlir::Value x, mlir::Value y);
+
+/// The first word of Philox 4x32-10 as 24 bits in [0, 1); `counter` and `seed` are i64 (or lanes of it).
+mlir::Value emitPhilox(FunctionScope &f, mlir::Value seed, mlir::Value counter, mlir::Type result);
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CPU_VECTORMATH_H
