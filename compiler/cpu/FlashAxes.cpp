@@ -1,0 +1,158 @@
+//===- FlashAxes.cpp - what a flash stage is made of ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sorts axes, sizes tiles, lays out the scratch.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashStage.h"
+
+using namespace mlir;
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+static bool contains(ArrayRef<StringAttr> axes, StringAttr axis) { return llvm::is_contained(axes, axis); }
+
+/// Of the rows, the one that is worth a register's lanes: one that bounds depend on,
+/// else one whose extent is open, else the longest.
+static StringAttr chooseLane(FlashOp flash, const Signature &signature, ArrayRef<StringAttr> rows) {
+  StringAttr best;
+  int64_t bestScore = -1;
+  for (StringAttr axis : rows) {
+    int64_t score = constantExtent(signature, axis).value_or(int64_t(1) << 40);
+    for (Value bound : llvm::concat<Value>(llvm::to_vector(flash.getLower()), llvm::to_vector(flash.getUpper())))
+      if (valueType(bound).hasAxis(axis) && score > 1)
+        score += int64_t(1) << 41;
+    if (score > bestScore) {
+      best = axis;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+FailureOr<FlashAxes> FlashAxes::of(FlashOp flash, const Signature &signature) {
+  FlashAxes axes;
+  axes.keys = axisNames(flash.getOver());
+  AxisList onKeySide;
+  for (auto [term, contracted] : llvm::zip(flash.getKeys(), flash.getContracted())) {
+    AxisList over = axisNames(cast<ArrayAttr>(contracted));
+    if (over.size() != 1)
+      return flash.emitError("the CPU back end contracts one axis in a score term");
+    axes.contracted.push_back(over.front());
+    for (StringAttr axis : valueType(term).getAxes())
+      if (axis != over.front())
+        onKeySide.push_back(axis);
+  }
+  AxisList score = unionOfAxes({flash.getScore()});
+  for (Value value : flash.getValues()) {
+    AxisList width;
+    for (StringAttr axis : valueType(value).getAxes())
+      if (!contains(score, axis))
+        width.push_back(axis);
+      else
+        onKeySide.push_back(axis);
+    if (width.size() != 1)
+      return flash.emitError("the CPU back end mixes values with one width axis");
+    axes.widths.push_back(width.front());
+  }
+  for (StringAttr axis : score) {
+    if (contains(axes.keys, axis))
+      continue;
+    (contains(onKeySide, axis) ? axes.batch : axes.rows).push_back(axis);
+  }
+  axes.lane = chooseLane(flash, signature, axes.rows);
+  llvm::erase(axes.rows, axes.lane);
+  AxisList all(score);
+  llvm::append_range(all, axes.contracted);
+  llvm::append_range(all, axes.widths);
+  for (StringAttr axis : all)
+    if (signature.findAxis(axis).isRagged())
+      return flash.emitError("the CPU back end cannot fuse over the ragged axis ") << axis.getValue() << " yet";
+  return axes;
+}
+
+//===----------------------------------------------------------------------===//
+// Scratch
+//===----------------------------------------------------------------------===//
+
+FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape) {
+  size = f.i64(0);
+  Value line = f.i64(16); // Parts start at cache lines.
+  auto reserve = [&](Value floats) {
+    Value at = size;
+    size = f.add(size, f.mul(f.ceilDiv(floats, line), line));
+    return at;
+  };
+  Value blocks = f.i64(shape.blocks), queries = f.i64(shape.queries), keys = f.i64(shape.keyTile);
+  auto perBlock = [&](Value pitch) -> Part { return {reserve(f.mul(pitch, blocks)), pitch}; };
+  auto roundUp = [&](Value value, int64_t to) { return f.mul(f.ceilDiv(value, f.i64(to)), f.i64(to)); };
+  for (StringAttr axis : axes.contracted) {
+    query.push_back(perBlock(f.mul(f.extent(axis), queries)));
+    Value pitch = roundUp(f.extent(axis), shape.lanes);
+    key.push_back({reserve(f.mul(pitch, keys)), pitch});
+  }
+  for (StringAttr axis : axes.widths) {
+    Value width = roundUp(f.extent(axis), shape.rows);
+    output.push_back(perBlock(f.mul(width, queries)));
+    Value pitch = roundUp(width, shape.lanes);
+    value.push_back({reserve(f.mul(pitch, keys)), pitch});
+  }
+  maximum = perBlock(queries);
+  sum = perBlock(queries);
+  Value wide = f.mul(queries, f.i64(2));
+  lower = perBlock(wide);
+  upper = perBlock(wide);
+  bounds = perBlock(f.i64(8));
+  weights = reserve(f.mul(keys, queries));
+}
+
+//===----------------------------------------------------------------------===//
+// The stage
+//===----------------------------------------------------------------------===//
+
+namespace {
+class FlashLowering : public StageLowering {
+public:
+  using StageLowering::StageLowering;
+
+  LogicalResult prepare(const FrameLayout &layout) override {
+    flash = *stage.getBody().getOps<FlashOp>().begin();
+    FailureOr<FlashAxes> sorted = FlashAxes::of(flash, layout.getSignature());
+    if (failed(sorted))
+      return failure();
+    axes = *sorted;
+    shape.lanes = schedule.getLanes();
+    shape.vectors = axes.lane ? schedule.getVectors() : 1;
+    shape.rows = schedule.getRows();
+    shape.queries = shape.lanes * shape.vectors;
+    shape.blocks = std::max<int64_t>(1, schedule.getQueryTile() / shape.queries);
+    shape.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / shape.rows) * shape.rows;
+    return success();
+  }
+
+  Value emitTaskCount(FunctionScope &f) override {
+    Value blocks = axes.lane ? f.ceilDiv(f.extent(axes.lane), f.i64(shape.queries)) : f.i64(1);
+    for (StringAttr axis : axes.rows)
+      blocks = f.mul(blocks, f.extent(axis));
+    Value tasks = f.ceilDiv(blocks, f.i64(shape.blocks));
+    for (StringAttr axis : axes.batch)
+      tasks = f.mul(tasks, f.extent(axis));
+    return tasks;
+  }
+
+  Value emitScratchBytes(FunctionScope &f) override { return f.mul(FlashScratch(f, axes, shape).size, f.i64(4)); }
+
+  LogicalResult emitTask(FunctionScope &f, Value task) override {
+    return FlashTask(f, stage, flash, axes, shape).emit(task);
+  }
+
+private:
+  FlashOp flash;
+  FlashAxes axes;
+  FlashShape shape;
+};
+} // namespace
+
+std::unique_ptr<StageLowering> attn::makeFlashLowering(StageOp stage) { return std::make_unique<FlashLowering>(stage); }

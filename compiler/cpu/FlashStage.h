@@ -1,0 +1,125 @@
+//===- FlashStage.h - fused attention on the CPU ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The parts of one flash stage: what its axes are for, where its tiles lie in a
+// worker's scratch, and the code of one task. Lanes are queries, so the softmax has
+// no horizontal step; keys and values are packed per key tile and shared by all
+// query blocks of a tile.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CPU_FLASHSTAGE_H
+#define ATTN_COMPILER_CPU_FLASHSTAGE_H
+
+#include "compiler/cpu/StageLowering.h"
+
+namespace attn {
+
+/// What each axis of an `attn.flash` does.
+struct FlashAxes {
+  AxisList batch; ///< queries and keys have it: one pass over the keys each
+  AxisList rows;  ///< only queries have it, not along lanes: shares the keys
+  mlir::StringAttr lane; ///< queries have it, along lanes; null when there is none
+  AxisList keys;
+  llvm::SmallVector<mlir::StringAttr> contracted; ///< one per score term
+  llvm::SmallVector<mlir::StringAttr> widths;     ///< one per value
+
+  /// Sorts the axes of `flash`; a diagnostic says what this stage cannot do.
+  static mlir::FailureOr<FlashAxes> of(FlashOp flash, const Signature &signature);
+};
+
+/// Sizes of a register block and of the tiles built from it.
+struct FlashShape {
+  int64_t lanes, vectors, rows;
+  int64_t queries; ///< of a register block: lanes * vectors
+  int64_t blocks;  ///< register blocks in a query tile
+  int64_t keyTile; ///< keys, a multiple of rows
+};
+
+/// Element offsets (f32) from the worker's scratch; a per-block part has a pitch.
+struct FlashScratch {
+  using Value = mlir::Value;
+  struct Part {
+    Value offset, pitch;
+  };
+  llvm::SmallVector<Part> query;      ///< per term: [contracted][queries] of each block
+  llvm::SmallVector<Part> output;     ///< per value: [width][queries] of each block
+  Part maximum, sum;                  ///< [queries] of each block
+  Part lower, upper;                  ///< [queries] of i64 of each block
+  Part bounds;                        ///< smallest and largest lower, smallest and largest upper: 4 i64
+  Value weights;                      ///< [keyTile][queries]
+  llvm::SmallVector<Part> key, value; ///< packed tiles; pitch is that of a row
+  Value size;                         ///< of everything, in f32
+
+  FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape);
+};
+
+/// Emits one task: a query tile of one batch entry against all keys that it sees.
+class FlashTask {
+public:
+  FlashTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const FlashShape &shape);
+  mlir::LogicalResult emit(mlir::Value task);
+
+private:
+  using Value = mlir::Value;
+  using Values = FunctionScope::Values;
+
+  /// A register block of the tile and the keys that it joins in for.
+  struct KeyRange {
+    Value number;   ///< within the tile
+    Value low, high; ///< keys of the tile that it sees: [low, high)
+  };
+
+  // FlashStage.cpp: the walk over blocks and key tiles.
+  void bindBlock(Value block);
+  std::pair<Value, Value> emitStart(Value firstBlock, Value count);
+  void startBlock(Value number);
+  void packQuery(Value number);
+  std::pair<Value, Value> storeBounds(Value number);
+  void emitKeyTile(Value firstBlock, Value count, Value firstKey, Value length);
+  void finishBlock(Value number);
+  void writeOutput(WriteOp write, Value number, llvm::ArrayRef<Value> inverse);
+  void writeRow(WriteOp write, llvm::ArrayRef<Value> logSumExp);
+
+  // FlashTile.cpp: one register block against one key tile.
+  void packKeys(Value firstKey, Value length);
+  Value packValues(Value firstKey, Value length);
+  void emitBlock(const KeyRange &block, Value firstKey, Value length, Value finite);
+  Values emitScores(const KeyRange &block, Value firstKey, Value length, mlir::ValueRange maxima);
+  Values rawScores(unsigned term, Value number, Value row);
+  Values scoresAt(Value key, llvm::ArrayRef<Values> raw, unsigned r, mlir::Operation *loop);
+  Values maskByBounds(const KeyRange &block, Value firstKey, Value length, Value row, llvm::ArrayRef<Value> scores);
+  Values emitPowers(const KeyRange &block, llvm::ArrayRef<Value> shift, mlir::ValueRange sums, bool marksAbsent);
+  void rescale(Value number, llvm::ArrayRef<Value> grew, llvm::ArrayRef<Value> factors);
+  void emitMixes(const KeyRange &block, bool skipsAbsent);
+
+  // Small helpers.
+  bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
+  bool hasBounds() { return !flash.getLower().empty() || !flash.getUpper().empty(); }
+  Value keyCount();
+  void bindKey(Value key);
+  Value at(const FlashScratch::Part &part, Value number) { return f.add(part.offset, f.mul(number, part.pitch)); }
+  Value loadFloats(Value offset, int64_t plus = 0);
+  void storeFloats(Value value, Value offset, int64_t plus = 0);
+  Value loadIntegers(Value offset, int64_t plus, bool isLanes);
+  void storeIntegers(Value value, Value offset, int64_t plus);
+  Value floats(double value) { return f.constant(vectorType, value); }
+  Value sentinel();
+  Value isMarked(Value power);
+
+  FunctionScope &f;
+  StageOp stage;
+  FlashOp flash;
+  const FlashAxes &axes;
+  const FlashShape &shape;
+  Expressions expressions;
+  Value base; ///< the worker's scratch
+  FlashScratch scratch;
+  mlir::VectorType vectorType;
+  /// The factor of the only score term when the score is `term * factor`, which then
+  /// is multiplied into the query; `plainScore` says that nothing else happens to it.
+  mlir::Value queryFactor;
+  bool plainScore = false;
+};
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CPU_FLASHSTAGE_H

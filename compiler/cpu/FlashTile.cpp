@@ -1,0 +1,357 @@
+//===- FlashTile.cpp - one register block against one key tile --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scores by the micro-kernel, the score and mask expressions on registers, online
+// softmax in base 2, and the mix by the micro-kernel again.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashStage.h"
+#include "compiler/cpu/VectorMath.h"
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+/// Calls `store(row offset, first, lanes)` for each key of the tile and each vector along `width`;
+/// lanes beyond the width, and absent elements, are 0.
+static void packTile(FunctionScope &f, Expressions &expressions, Value source, StringAttr width,
+                     const FlashScratch::Part &part, Value length, llvm::function_ref<void(Value)> bindKey,
+                     ValueRange init, llvm::function_ref<FunctionScope::Values(Value, Value, ValueRange)> store,
+                     FunctionScope::Values &results) {
+  int64_t lanes = expressions.getLanes();
+  results = f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {
+    expressions.enter(key.getParentBlock()->getParentOp());
+    bindKey(key);
+    Value row = f.add(part.offset, f.mul(key, part.pitch));
+    auto inner = f.loop(f.i64(0), part.pitch, f.i64(lanes), outer, [&](Value first, ValueRange carried) {
+      expressions.enter(first.getParentBlock()->getParentOp());
+      Value left = f.splat(f.sub(f.extent(width), first), lanes);
+      Value mask = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
+      std::optional<int64_t> known = f.constantExtent(width);
+      bool whole = known && FunctionScope::constantOf(part.pitch) == *known;
+      expressions.bindLanes(width, {first}, {whole ? Value() : mask});
+      Datum datum = expressions.evaluateLanes(source);
+      Value present = whole ? datum.present : expressions.both(mask, datum.present);
+      Value element = datum.value;
+      if (present)
+        element = arith::SelectOp::create(f.builder(), f.loc(), expressions.asLanes(present), element,
+                                          f.constant(element.getType(), 0.0));
+      auto next = store(f.add(row, first), element, carried);
+      expressions.leave();
+      return next;
+    });
+    expressions.leave();
+    return inner;
+  });
+}
+
+void FlashTask::packKeys(Value firstKey, Value length) {
+  for (auto [term, key] : llvm::enumerate(flash.getKeys())) {
+    Values none;
+    packTile(f, expressions, key, axes.contracted[term], scratch.key[term], length,
+             [&](Value i) { bindKey(f.add(firstKey, i)); }, {},
+             [&](Value offset, Value element, ValueRange) {
+               storeFloats(element, offset);
+               return Values();
+             },
+             none);
+  }
+}
+
+/// Packs the values and says whether all are finite: only then may an absent pair be
+/// left to a weight of 0.
+Value FlashTask::packValues(Value firstKey, Value length) {
+  OpBuilder &b = f.builder();
+  Value finite;
+  for (auto [i, value] : llvm::enumerate(flash.getValues())) {
+    Values probe;
+    packTile(f, expressions, value, axes.widths[i], scratch.value[i], length,
+             [&](Value k) { bindKey(f.add(firstKey, k)); }, {floats(0.0)},
+             [&](Value offset, Value element, ValueRange carried) -> Values {
+               storeFloats(element, offset);
+               return {math::FmaOp::create(b, f.loc(), element, floats(0.0), carried[0])};
+             },
+             probe);
+    Value total = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::ADD, probe[0]);
+    Value isNumber = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::ORD, total, total);
+    finite = expressions.both(finite, isNumber);
+  }
+  return finite;
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+/// rows x vectors products of packed keys from `row` on with a block's queries.
+FunctionScope::Values FlashTask::rawScores(unsigned term, Value number, Value row) {
+  const FlashScratch::Part &key = scratch.key[term];
+  Value query = at(scratch.query[term], number);
+  Type f32 = f.builder().getF32Type();
+  Values keyRows;
+  for (int64_t r = 0; r < shape.rows; ++r)
+    keyRows.push_back(f.address(base, f.add(key.offset, f.mul(f.add(row, f.i64(r)), key.pitch)), f32));
+  Value queries = f.address(base, query, f32);
+  Values zeros(shape.rows * shape.vectors, floats(0.0));
+  return emitMicroKernel(
+      f, shape.rows, shape.vectors, f.i64(0), f.extent(axes.contracted[term]), zeros,
+      [&](int64_t r, Value e) { return f.load(f32, keyRows[r], e); },
+      [&](int64_t v, Value e) {
+        return f.load(vectorType, queries, f.add(f.mul(e, f.i64(shape.queries)), f.i64(v * shape.lanes)));
+      });
+}
+
+/// The finished scores of one key in base 2, -inf where the score region says absent.
+FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsigned r, Operation *loop) {
+  OpBuilder &b = f.builder();
+  mlir::Block &region = flash.getBody().front();
+  expressions.enter(loop);
+  bindKey(key);
+  Values scores;
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    for (auto [term, argument] : llvm::enumerate(region.getArguments()))
+      expressions.set(argument, v, {raw[term][r * shape.vectors + v], {}});
+    Value score = raw[0][r * shape.vectors + v], present;
+    if (!plainScore) {
+      Datum datum = expressions.evaluateLanes(flash.getScore(), v);
+      score = datum.value;
+      present = datum.present;
+      if (isSoftmax())
+        score = arith::MulFOp::create(b, f.loc(), score, floats(1.4426950408889634));
+    }
+    if (flash.getMask()) {
+      Datum mask = expressions.evaluate(flash.getMask(), v);
+      present = expressions.both(present, expressions.both(mask.value, mask.present));
+    }
+    if (present)
+      score = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), score,
+                                      isSoftmax() ? floats(-infinity) : sentinel());
+    scores.push_back(score);
+  }
+  expressions.leave();
+  return scores;
+}
+
+/// Marks keys outside of each lane's bounds as absent, unless the register block lies within all of them.
+FunctionScope::Values FlashTask::maskByBounds(const KeyRange &block, Value firstKey, Value length, Value row,
+                                              ArrayRef<Value> scores) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Value from = f.i64(0), to = length;
+  if (hasBounds()) {
+    from = f.max(from, f.sub(loadIntegers(at(scratch.bounds, block.number), 1, false), firstKey));
+    to = f.min(to, f.sub(loadIntegers(at(scratch.bounds, block.number), 2, false), firstKey));
+  }
+  Value behind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, row, from);
+  Value before = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, f.add(row, f.i64(shape.rows)), to);
+  Value full = arith::AndIOp::create(b, loc, behind, before);
+  return f.choose(
+      full, ValueRange(scores).getTypes(), [&] { return Values(scores.begin(), scores.end()); },
+      [&] {
+        Values masked;
+        Type narrow = f.vectorOf(shape.lanes, b.getI32Type());
+        Value absent = isSoftmax() ? floats(-infinity) : sentinel();
+        auto relative = [&](const FlashScratch::Part &part, int64_t v) -> Value {
+          Value bound = loadIntegers(at(part, block.number), v * shape.lanes, true);
+          bound = arith::SubIOp::create(b, loc, bound, f.splat(firstKey, shape.lanes));
+          bound = arith::MinSIOp::create(b, loc, bound, f.splat(length, shape.lanes));
+          bound = arith::MaxSIOp::create(b, loc, bound, f.splat(f.i64(0), shape.lanes));
+          return arith::TruncIOp::create(b, loc, narrow, bound);
+        };
+        for (int64_t v = 0; v < shape.vectors; ++v) {
+          Value lower, upper;
+          if (hasBounds()) {
+            lower = relative(scratch.lower, v);
+            upper = relative(scratch.upper, v);
+          } else {
+            upper = f.splat(arith::TruncIOp::create(b, loc, b.getI32Type(), length), shape.lanes);
+          }
+          for (int64_t r = 0; r < shape.rows; ++r) {
+            Value key = arith::TruncIOp::create(b, loc, b.getI32Type(), f.add(row, f.i64(r)));
+            key = f.splat(key, shape.lanes);
+            Value seen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, key, upper);
+            if (lower)
+              seen = arith::AndIOp::create(
+                  b, loc, seen, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, key, lower));
+            masked.push_back(arith::SelectOp::create(b, loc, seen, scores[r * shape.vectors + v], absent));
+          }
+        }
+        // Back to rows by vectors.
+        Values ordered(masked.size());
+        for (int64_t v = 0; v < shape.vectors; ++v)
+          for (int64_t r = 0; r < shape.rows; ++r)
+            ordered[r * shape.vectors + v] = masked[v * shape.rows + r];
+        return ordered;
+      });
+}
+
+/// Stores the block's scores and gives the rows' maxima.
+FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKey, Value length, ValueRange maxima) {
+  Value rows = f.i64(shape.rows);
+  Value start = f.mul(f.div(block.low, rows), rows);
+  Value lastKey = f.sub(keyCount(), f.i64(1));
+  return f.loop(start, block.high, rows, maxima, [&](Value row, ValueRange carried) {
+    Operation *loop = row.getParentBlock()->getParentOp();
+    SmallVector<Values> raw;
+    for (unsigned term = 0; term < flash.getQueries().size(); ++term)
+      raw.push_back(rawScores(term, block.number, row));
+    Values scores;
+    for (int64_t r = 0; r < shape.rows; ++r) {
+      // Rows behind the last key are masked below; captured tensors are not read there.
+      Value key = f.min(f.add(f.add(firstKey, row), f.i64(r)), lastKey);
+      llvm::append_range(scores, scoresAt(key, raw, r, loop));
+    }
+    scores = maskByBounds(block, firstKey, length, row, scores);
+    Values next(carried.begin(), carried.end());
+    for (int64_t r = 0; r < shape.rows; ++r)
+      for (int64_t v = 0; v < shape.vectors; ++v) {
+        Value score = scores[r * shape.vectors + v];
+        Value to = f.add(scratch.weights, f.mul(f.add(row, f.i64(r)), f.i64(shape.queries)));
+        storeFloats(score, to, v * shape.lanes);
+        if (isSoftmax())
+          next[v] = emitMax(f, score, next[v]);
+      }
+    return next;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax and mix
+//===----------------------------------------------------------------------===//
+
+/// A NaN that no arithmetic makes: the mark of an absent pair among weights.
+Value FlashTask::sentinel() {
+  OpBuilder &b = f.builder();
+  auto bits = DenseElementsAttr::get(f.vectorOf(shape.lanes, b.getI32Type()), APInt(32, 0xFFC0A77Eu));
+  Value number = arith::ConstantOp::create(b, f.loc(), bits);
+  return arith::BitcastOp::create(b, f.loc(), vectorType, number);
+}
+
+Value FlashTask::isMarked(Value power) {
+  OpBuilder &b = f.builder();
+  Type bits = f.vectorOf(shape.lanes, b.getI32Type());
+  return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, arith::BitcastOp::create(b, f.loc(), bits, power),
+                               arith::BitcastOp::create(b, f.loc(), bits, sentinel()));
+}
+
+/// Scores become weights 2^(score - shift) in place; gives the rows' sums.
+FunctionScope::Values FlashTask::emitPowers(const KeyRange &block, ArrayRef<Value> shift, ValueRange sums,
+                                            bool marksAbsent) {
+  OpBuilder &b = f.builder();
+  return f.loop(block.low, block.high, f.i64(1), sums, [&](Value key, ValueRange carried) {
+    Value row = f.add(scratch.weights, f.mul(key, f.i64(shape.queries)));
+    Values next;
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      Value score = loadFloats(row, v * shape.lanes);
+      Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), score, shift[v]));
+      next.push_back(arith::AddFOp::create(b, f.loc(), carried[v], power));
+      if (marksAbsent) {
+        Value absent = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, score, floats(-infinity));
+        power = arith::SelectOp::create(b, f.loc(), absent, sentinel(), power);
+      }
+      storeFloats(power, row, v * shape.lanes);
+    }
+    return next;
+  });
+}
+
+/// Multiplies the block's outputs by 2^(old maximum - new maximum) where any maximum grew.
+void FlashTask::rescale(Value number, ArrayRef<Value> grew, ArrayRef<Value> factors) {
+  OpBuilder &b = f.builder();
+  Value any;
+  for (Value lanes : grew)
+    any = any ? arith::OrIOp::create(b, f.loc(), any, lanes).getResult() : lanes;
+  any = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, any);
+  f.when(any, [&] {
+    for (const FlashScratch::Part &part : scratch.output) {
+      Value from = at(part, number);
+      f.loop(f.i64(0), part.pitch, f.i64(shape.queries), [&](Value element) {
+        for (int64_t v = 0; v < shape.vectors; ++v) {
+          Value old = loadFloats(f.add(from, element), v * shape.lanes);
+          storeFloats(arith::MulFOp::create(b, f.loc(), old, factors[v]), f.add(from, element), v * shape.lanes);
+        }
+      });
+    }
+  });
+}
+
+/// outputs[width][queries] += values[key][width] * weights[key][queries]
+void FlashTask::emitMixes(const KeyRange &block, bool skipsAbsent) {
+  OpBuilder &b = f.builder();
+  Type f32 = b.getF32Type();
+  Value weights = f.address(base, scratch.weights, f32);
+  for (auto [i, part] : llvm::enumerate(scratch.value)) {
+    Value output = at(scratch.output[i], block.number);
+    Value extent = f.extent(axes.widths[i]);
+    f.loop(f.i64(0), extent, f.i64(shape.rows), [&](Value element) {
+      Value to = f.add(output, f.mul(element, f.i64(shape.queries)));
+      Values sums;
+      for (int64_t r = 0; r < shape.rows; ++r)
+        for (int64_t v = 0; v < shape.vectors; ++v)
+          sums.push_back(loadFloats(to, r * shape.queries + v * shape.lanes));
+      Value values = f.address(base, f.add(part.offset, element), f32);
+      auto weightsAt = [&](int64_t v, Value key) {
+        return f.load(vectorType, weights, f.add(f.mul(key, f.i64(shape.queries)), f.i64(v * shape.lanes)));
+      };
+      auto valueAt = [&](int64_t r, Value key) { return f.load(f32, values, f.add(f.mul(key, part.pitch), f.i64(r))); };
+      if (!skipsAbsent) {
+        sums = emitMicroKernel(f, shape.rows, shape.vectors, block.low, block.high, sums, valueAt, weightsAt);
+      } else {
+        sums = f.loop(block.low, block.high, f.i64(1), sums, [&](Value key, ValueRange carried) {
+          Values next;
+          for (int64_t r = 0; r < shape.rows; ++r)
+            for (int64_t v = 0; v < shape.vectors; ++v) {
+              Value weight = weightsAt(v, key), sum = carried[r * shape.vectors + v];
+              Value more = math::FmaOp::create(b, f.loc(), f.splat(valueAt(r, key), shape.lanes), weight, sum);
+              next.push_back(arith::SelectOp::create(b, f.loc(), isMarked(weight), sum, more));
+            }
+          return next;
+        });
+      }
+      for (int64_t r = 0; r < shape.rows; ++r)
+        for (int64_t v = 0; v < shape.vectors; ++v)
+          storeFloats(sums[r * shape.vectors + v], to, r * shape.queries + v * shape.lanes);
+    });
+  }
+}
+
+void FlashTask::emitBlock(const KeyRange &block, Value firstKey, Value length, Value finite) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  if (!isSoftmax()) {
+    emitScores(block, firstKey, length, {});
+    return emitMixes(block, /*skipsAbsent=*/true);
+  }
+  Value maximumAt = at(scratch.maximum, block.number), sumAt = at(scratch.sum, block.number);
+  Values old;
+  for (int64_t v = 0; v < shape.vectors; ++v)
+    old.push_back(loadFloats(maximumAt, v * shape.lanes));
+  Values maxima = emitScores(block, firstKey, length, old);
+  Values shift, factors, grew, sums;
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    // Still no key: shift by 0, so that -inf - -inf never happens.
+    Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maxima[v], floats(-infinity));
+    shift.push_back(arith::SelectOp::create(b, loc, none, floats(0.0), maxima[v]));
+    factors.push_back(emitExp2NonPositive(f, arith::SubFOp::create(b, loc, old[v], shift[v])));
+    grew.push_back(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, old[v], maxima[v]));
+    Value sum = loadFloats(sumAt, v * shape.lanes);
+    sums.push_back(arith::MulFOp::create(b, loc, sum, factors[v]));
+    storeFloats(maxima[v], maximumAt, v * shape.lanes);
+  }
+  rescale(block.number, grew, factors);
+  auto store = [&](ValueRange sums) {
+    for (int64_t v = 0; v < shape.vectors; ++v)
+      storeFloats(sums[v], sumAt, v * shape.lanes);
+  };
+  auto finish = [&](bool marks) {
+    store(emitPowers(block, shift, sums, marks));
+    emitMixes(block, marks);
+  };
+  if (!finite)
+    return store(emitPowers(block, shift, sums, false));
+  f.when(finite, [&] { finish(false); }, [&] { finish(true); });
+}
