@@ -34,10 +34,9 @@ public:
 private:
   static std::unique_ptr<StageLowering> makeLowering(StageOp stage) {
     switch (stage.getKind()) {
-    case StageKind::Contract:
-      return makeContractLowering(stage);
     case StageKind::Flash:
       return makeFlashLowering(stage);
+    case StageKind::Contract:
     case StageKind::Nest:
       return makeNestLowering(stage);
     }
