@@ -216,7 +216,11 @@ void sinkRename(RenameOp rename) {
   Places places;
   for (auto [from, to] : llvm::zip(axisNames(rename.getFrom()), axisNames(rename.getTo())))
     places.insert({from, indexOf(start, rename.getLoc(), to)});
-  rename.replaceAllUsesWith(Substitution(rename).apply(rename.getValue(), places));
+  Value value = Substitution(rename).apply(rename.getValue(), places);
+  // The statement's name belongs to what it computed.
+  if (Operation *op = value.getDefiningOp(); isa<NameLoc>(rename.getLoc()) && (isPointwise(op) || isHeavy(op)))
+    op->setLoc(rename.getLoc());
+  rename.replaceAllUsesWith(value);
 }
 
 void sinkTake(TakeOp take) {

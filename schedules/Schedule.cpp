@@ -1,0 +1,173 @@
+//===- Schedule.cpp - how stages run ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "schedules/Schedule.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
+
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(attn::StageSchedule)
+
+template <>
+struct llvm::yaml::ScalarEnumerationTraits<StageShape> {
+  static void enumeration(IO &io, StageShape &kind) {
+    io.enumCase(kind, "nest", StageShape::Nest);
+    io.enumCase(kind, "contract", StageShape::Contract);
+    io.enumCase(kind, "flash", StageShape::Flash);
+  }
+};
+
+template <>
+struct llvm::yaml::MappingTraits<StageSchedule> {
+  static void mapping(IO &io, StageSchedule &stage) {
+    io.mapOptional("kernel", stage.kernel, std::string());
+    io.mapRequired("kind", stage.kind);
+    io.mapOptional("name", stage.name, std::string());
+    Schedule &schedule = stage.schedule;
+    // int64_t() is "left to the cost model" and is not printed.
+    io.mapOptional("lanes", schedule.lanes, int64_t());
+    io.mapOptional("vectors", schedule.vectors, int64_t());
+    io.mapOptional("rows", schedule.rows, int64_t());
+    io.mapOptional("query_tile", schedule.queryTile, int64_t());
+    io.mapOptional("key_tile", schedule.keyTile, int64_t());
+    io.mapOptional("depth_tile", schedule.depthTile, int64_t());
+  }
+};
+
+llvm::StringRef attn::stageShapeName(StageShape kind) {
+  switch (kind) {
+  case StageShape::Nest:
+    return "nest";
+  case StageShape::Contract:
+    return "contract";
+  case StageShape::Flash:
+    return "flash";
+  }
+  llvm_unreachable("all kinds are named");
+}
+
+llvm::Expected<std::vector<StageSchedule>> attn::parseSchedules(llvm::StringRef text) {
+  std::vector<StageSchedule> stages;
+  std::string message;
+  auto keepFirst = [](const llvm::SMDiagnostic &diagnostic, void *into) {
+    auto &message = *static_cast<std::string *>(into);
+    if (message.empty())
+      message = llvm::formatv("line {0}: {1}", diagnostic.getLineNo(), diagnostic.getMessage()).str();
+  };
+  if (text.trim().empty())
+    return stages;
+  llvm::yaml::Input input(text, nullptr, keepFirst, &message);
+  input >> stages;
+  if (input.error())
+    return llvm::createStringError("schedule: " + (message.empty() ? input.error().message() : message));
+  return stages;
+}
+
+std::string attn::printSchedules(llvm::ArrayRef<StageSchedule> stages) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::yaml::Output output(stream);
+  std::vector<StageSchedule> list(stages.begin(), stages.end());
+  output << list;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing among what was given
+//===----------------------------------------------------------------------===//
+
+bool Schedule::operator==(const Schedule &other) const {
+  return lanes == other.lanes && vectors == other.vectors && rows == other.rows && queryTile == other.queryTile &&
+         keyTile == other.keyTile && depthTile == other.depthTile;
+}
+
+const StageSchedule *attn::findSchedule(llvm::ArrayRef<StageSchedule> given, llvm::StringRef kernel,
+                                        llvm::StringRef name, StageShape kind) {
+  const StageSchedule *found = nullptr;
+  for (const StageSchedule &stage : given) {
+    bool meant = stage.kind == kind && (stage.kernel.empty() || stage.kernel == kernel) &&
+                 (stage.name.empty() || stage.name == name);
+    if (meant && (!found || (found->name.empty() && !stage.name.empty())))
+      found = &stage;
+  }
+  return found;
+}
+
+Schedule attn::completed(const Schedule &given, const Schedule &defaults) {
+  auto pick = [](int64_t given, int64_t otherwise) { return given ? given : otherwise; };
+  return {pick(given.lanes, defaults.lanes),         pick(given.vectors, defaults.vectors),
+          pick(given.rows, defaults.rows),           pick(given.queryTile, defaults.queryTile),
+          pick(given.keyTile, defaults.keyTile),     pick(given.depthTile, defaults.depthTile)};
+}
+
+//===----------------------------------------------------------------------===//
+// Validation
+//===----------------------------------------------------------------------===//
+
+/// A head of 64 where the width is not known: the fit is checked for what is most common.
+static constexpr int64_t assumedWidth = 64;
+static constexpr int64_t floatBytes = 4;
+
+int64_t attn::flashTileBytes(const Schedule &schedule, const StageFacts &facts) {
+  int64_t widths = facts.keyWidth.value_or(assumedWidth) + facts.valueWidth.value_or(assumedWidth);
+  return floatBytes * (schedule.queryTile * schedule.keyTile + (schedule.queryTile + schedule.keyTile) * widths);
+}
+
+int64_t attn::contractPanelBytes(const Schedule &schedule) {
+  return floatBytes * schedule.queryTile * schedule.depthTile;
+}
+
+static llvm::Error refused(const llvm::Twine &why) { return llvm::createStringError(why); }
+
+static llvm::Error checkRegisters(const Schedule &schedule, const Target &target) {
+  if (schedule.lanes > target.lanes || !llvm::isPowerOf2_64(schedule.lanes))
+    return refused(llvm::formatv("lanes {0} is not a power of two up to the {1} f32 of a vector of {2}", schedule.lanes,
+                                 target.lanes, target.name));
+  // The block itself, the vectors that are multiplied, and a scalar in all lanes.
+  int64_t needed = schedule.rows * schedule.vectors + schedule.vectors + 1;
+  if (needed > target.vectorRegisters)
+    return refused(llvm::formatv("a register block of {0} rows by {1} vectors needs {2} registers, {3} has {4}",
+                                 schedule.rows, schedule.vectors, needed, target.name, target.vectorRegisters));
+  return llvm::Error::success();
+}
+
+static llvm::Error checkTiles(const Schedule &schedule) {
+  int64_t width = schedule.lanes * schedule.vectors;
+  if (schedule.queryTile % width)
+    return refused(llvm::formatv("query_tile {0} is not a multiple of lanes * vectors = {1}", schedule.queryTile, width));
+  if (schedule.keyTile % schedule.rows)
+    return refused(llvm::formatv("key_tile {0} is not a multiple of rows = {1}", schedule.keyTile, schedule.rows));
+  return llvm::Error::success();
+}
+
+llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, const Target &target) {
+  /// Far beyond any cache: products of two tiles stay far below 2^63.
+  constexpr int64_t largest = int64_t(1) << 24;
+  std::pair<llvm::StringRef, int64_t> fields[] = {
+      {"lanes", schedule.lanes},          {"vectors", schedule.vectors},  {"rows", schedule.rows},
+      {"query_tile", schedule.queryTile}, {"key_tile", schedule.keyTile}, {"depth_tile", schedule.depthTile}};
+  for (auto [name, value] : fields)
+    if (value < 1 || value > largest)
+      return refused(llvm::formatv("{0} {1} is not between 1 and {2}", name, value, largest));
+  if (llvm::Error error = checkRegisters(schedule, target))
+    return error;
+  if (facts.kind == StageShape::Nest)
+    return llvm::Error::success();
+  if (llvm::Error error = checkTiles(schedule))
+    return error;
+  int64_t bytes = facts.kind == StageShape::Flash ? flashTileBytes(schedule, facts) : contractPanelBytes(schedule);
+  int64_t room = target.l1Bytes + target.l2Bytes;
+  // One register block must always be allowed, however wide the heads are.
+  bool smallest = schedule.queryTile == schedule.lanes * schedule.vectors && schedule.keyTile == schedule.rows;
+  if (bytes > room && !smallest)
+    return refused(llvm::formatv("a tile needs {0} KiB, L1 and L2 of {1} together have {2} KiB", (bytes + 1023) >> 10,
+                                 target.name, room >> 10));
+  return llvm::Error::success();
+}

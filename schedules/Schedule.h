@@ -1,0 +1,78 @@
+//===- Schedule.h - how stages run ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A schedule is plain data: printed, edited, given back. It never changes what a kernel computes,
+// but for the order of sums.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_SCHEDULES_SCHEDULE_H
+#define ATTN_SCHEDULES_SCHEDULE_H
+
+#include "schedules/Target.h"
+#include <optional>
+#include <vector>
+
+namespace attn {
+
+/// Which emitter lowers a stage, as in `attn.stage`.
+enum class StageShape { Nest, Contract, Flash };
+llvm::StringRef stageShapeName(StageShape kind);
+
+struct Schedule {
+  /// f32 elements of a vector. A power of two, at most the target's.
+  int64_t lanes = 0;
+  /// Vectors side by side in a register block: it is lanes * vectors wide. In a flash these are queries, in a
+  /// contract elements of the lane side.
+  int64_t vectors = 0;
+  /// Scalars that each of those vectors is multiplied with: the block has rows * vectors accumulators. In a
+  /// flash these are keys, then elements of the value's width; in a contract elements of the row side.
+  int64_t rows = 0;
+  /// Flash: queries in a tile, a multiple of lanes * vectors. Contract: elements of the lane side in a packed
+  /// panel, a multiple of lanes * vectors.
+  int64_t queryTile = 0;
+  /// Flash: keys in a tile, a multiple of rows: their scores stay in the cache between softmax and mix. Contract:
+  /// elements of the row side in a task, a multiple of rows.
+  int64_t keyTile = 0;
+  /// Contract: contracted elements in a panel. Flash and nest do not read it.
+  int64_t depthTile = 0;
+
+  bool operator==(const Schedule &other) const;
+  bool operator!=(const Schedule &other) const { return !(*this == other); }
+};
+
+/// The schedule of one stage, by the name that the compiler gives it. Without a name it is meant for every stage
+/// of its kind, without a kernel for every kernel. A field that is 0 is left to the cost model.
+struct StageSchedule {
+  std::string kernel, name;
+  StageShape kind = StageShape::Nest;
+  Schedule schedule;
+};
+
+/// What is known of a stage before it runs; nothing where it is known only then.
+struct StageFacts {
+  StageShape kind = StageShape::Nest;
+  /// Elements that a score sums over, and elements of a row of values. Of a contract the contracted elements.
+  std::optional<int64_t> keyWidth, valueWidth;
+};
+
+/// The schedules in YAML: a list of stages. An error says what is wrong, and where.
+llvm::Expected<std::vector<StageSchedule>> parseSchedules(llvm::StringRef text);
+std::string printSchedules(llvm::ArrayRef<StageSchedule> stages);
+
+/// The schedule that is meant for a stage: one with its name before one for its kind. Null when there is none.
+const StageSchedule *findSchedule(llvm::ArrayRef<StageSchedule> given, llvm::StringRef kernel, llvm::StringRef name,
+                                  StageShape kind);
+
+/// `given` with `defaults` where it says 0.
+Schedule completed(const Schedule &given, const Schedule &defaults);
+
+/// Why a schedule cannot work; success when it can.
+llvm::Error validate(const Schedule &schedule, const StageFacts &facts, const Target &target);
+
+/// Bytes that one flash tile touches again and again: scores, queries, outputs, and a tile of keys and values.
+int64_t flashTileBytes(const Schedule &schedule, const StageFacts &facts);
+/// Bytes of a contract's packed panel.
+int64_t contractPanelBytes(const Schedule &schedule);
+
+} // namespace attn
+
+#endif // ATTN_SCHEDULES_SCHEDULE_H

@@ -1,0 +1,78 @@
+//===- Target.cpp - a processor, as schedules see it ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "schedules/Target.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/TargetParser/Triple.h"
+#include <map>
+
+using namespace attn;
+
+/// Caches are those of common server cores of each level.
+static Target named(llvm::StringRef name) {
+  if (name == "x86-64-v3")
+    return {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 8, 16, 32 << 10, 512 << 10};
+  if (name == "x86-64-v4")
+    return {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 16, 32, 32 << 10, 1 << 20};
+  return {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", 4, 32, 64 << 10, 512 << 10};
+}
+
+llvm::ArrayRef<llvm::StringRef> attn::targetNames() {
+  static constexpr llvm::StringRef names[] = {"host", "x86-64-v3", "x86-64-v4", "aarch64"};
+  return names;
+}
+
+llvm::Expected<Target> attn::findTarget(llvm::StringRef name) {
+  if (name == "host")
+    return hostTarget();
+  if (llvm::is_contained(targetNames(), name))
+    return named(name);
+  return llvm::createStringError("no target is called '" + name + "'; there are " + llvm::join(targetNames(), ", "));
+}
+
+/// `32K`, `1024K` or `1M`, as sysfs writes a cache's size; 0 where it says nothing.
+static int64_t cacheBytes(llvm::StringRef index) {
+  std::string path = ("/sys/devices/system/cpu/cpu0/cache/" + index + "/size").str();
+  auto file = llvm::MemoryBuffer::getFileAsStream(path);
+  if (!file)
+    return 0;
+  llvm::StringRef text = (*file)->getBuffer().trim();
+  int64_t scale = text.consume_back("K") ? 1 << 10 : text.consume_back("M") ? 1 << 20 : 1;
+  int64_t size = 0;
+  return text.getAsInteger(10, size) ? 0 : size * scale;
+}
+
+Target attn::hostTarget() {
+  Target target;
+  target.name = "host";
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
+  // In one order, whatever the hash is: what is compiled must not depend on it.
+  std::map<llvm::StringRef, bool> features;
+  for (auto &feature : found)
+    features[feature.getKey()] = feature.getValue();
+  llvm::SubtargetFeatures list;
+  for (auto [feature, has] : features)
+    list.AddFeature(feature, has);
+  target.features = list.getString();
+  auto has = [&](llvm::StringRef feature) { return found.lookup(feature); };
+  if (llvm::Triple(target.triple).isAArch64()) {
+    target.vectorRegisters = 32;
+  } else if (has("avx512f") && has("avx512vl")) {
+    target.lanes = 16;
+    target.vectorRegisters = 32;
+  } else if (has("avx2") && has("fma")) {
+    target.lanes = 8;
+  }
+  // index0 is the data part of the first level, index2 the second level.
+  if (int64_t bytes = cacheBytes("index0"))
+    target.l1Bytes = bytes;
+  if (int64_t bytes = cacheBytes("index2"))
+    target.l2Bytes = bytes;
+  return target;
+}
