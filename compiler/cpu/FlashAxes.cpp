@@ -14,19 +14,30 @@ using namespace attn;
 
 static bool contains(ArrayRef<StringAttr> axes, StringAttr axis) { return llvm::is_contained(axes, axis); }
 
-/// Of the rows, the one that is worth a register's lanes: one that bounds depend on,
-/// else one whose extent is open, else the longest.
+/// How well an axis of rows fills lanes: best one that bounds depend on, then one
+/// that is a dimension of its own (a sequence), then a part of one (heads of a
+/// group), then a constant, the longer the better.
+static int64_t laneMerit(FlashOp flash, const Signature &signature, StringAttr axis) {
+  std::optional<int64_t> known = constantExtent(signature, axis);
+  if (known == 1)
+    return 0;
+  ExtentAttr origin = resolvedExtent(signature, ExtentAttr::named(axis.getContext(), axis.getValue()));
+  int64_t merit = known ? std::min<int64_t>(*known, 1 << 20) : origin.getName() ? 1 << 22 : 1 << 21;
+  SmallVector<Value> bounds(flash.getLower());
+  llvm::append_range(bounds, flash.getUpper());
+  bool isBounded = llvm::any_of(bounds, [&](Value bound) { return valueType(bound).hasAxis(axis); });
+  return merit + (isBounded ? 1 << 23 : 0);
+}
+
+/// The row axis along lanes; of equals the last in the order of the result.
 static StringAttr chooseLane(FlashOp flash, const Signature &signature, ArrayRef<StringAttr> rows) {
   StringAttr best;
-  int64_t bestScore = -1;
+  int64_t bestMerit = -1;
   for (StringAttr axis : rows) {
-    int64_t score = constantExtent(signature, axis).value_or(int64_t(1) << 40);
-    for (Value bound : llvm::concat<Value>(llvm::to_vector(flash.getLower()), llvm::to_vector(flash.getUpper())))
-      if (valueType(bound).hasAxis(axis) && score > 1)
-        score += int64_t(1) << 41;
-    if (score > bestScore) {
+    int64_t merit = laneMerit(flash, signature, axis);
+    if (merit >= bestMerit) {
       best = axis;
-      bestScore = score;
+      bestMerit = merit;
     }
   }
   return best;
