@@ -4,30 +4,11 @@
 #include "compiler/emit/Header.h"
 
 #include "compiler/emit/Interface.h"
+#include "compiler/emit/Names.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace attn;
-
-/// Words of C11, of C++20, and the macros of the headers that ours includes.
-static bool isReserved(llvm::StringRef name) {
-  static const llvm::StringSet<> words = {
-      "alignas",      "alignof",      "and",        "and_eq",     "asm",        "auto",         "bitand",
-      "bitor",        "bool",         "break",      "case",       "catch",      "char",         "class",
-      "co_await",     "co_return",    "co_yield",   "compl",      "concept",    "const",        "const_cast",
-      "consteval",    "constexpr",    "constinit",  "continue",   "decltype",   "default",      "delete",
-      "do",           "double",       "dynamic_cast", "else",     "enum",       "explicit",     "export",
-      "extern",       "false",        "float",      "for",        "friend",     "goto",         "if",
-      "inline",       "int",          "linux",      "long",       "mutable",    "namespace",    "new",
-      "noexcept",     "not",          "not_eq",     "nullptr",    "offsetof",   "operator",     "or",
-      "or_eq",        "private",      "protected",  "public",     "register",   "reinterpret_cast", "requires",
-      "restrict",     "return",       "short",      "signed",     "sizeof",     "static",       "static_assert",
-      "static_cast",  "struct",       "switch",     "template",   "this",       "thread_local", "throw",
-      "true",         "try",          "typedef",    "typeid",     "typename",   "typeof",       "union",
-      "unix",         "unsigned",     "using",      "virtual",    "void",       "volatile",     "wchar_t",
-      "while",        "xor",          "xor_eq"};
-  return words.contains(name);
-}
 
 namespace {
 
@@ -42,7 +23,7 @@ struct HeaderWriter {
     llvm::SmallVector<std::string> names;
     for (const Interface::Argument &argument : kernel.arguments) {
       std::string name = argument.name;
-      while (isReserved(name) || !taken.insert(name).second)
+      while (isWordOfC(name) || !taken.insert(name).second)
         name += '_';
       names.push_back(name);
     }
@@ -155,8 +136,8 @@ static std::string commentSafe(llvm::StringRef source) {
 llvm::Expected<std::string> attn::makeHeader(mlir::ModuleOp programs, llvm::StringRef source) {
   std::vector<Interface> kernels = findInterfaces(programs);
   for (const Interface &kernel : kernels) {
-    if (isReserved(kernel.name))
-      return llvm::createStringError("attention " + kernel.name + ": this is a word of C or C++; choose another name");
+    if (std::string why = whyNoSymbol(kernel.name); !why.empty())
+      return llvm::createStringError("attention " + kernel.name + ": " + why);
     for (const Interface::Argument &argument : kernel.arguments)
       if (!argument.type)
         return llvm::createStringError("attention " + kernel.name + ": " + argument.name +
