@@ -216,7 +216,11 @@ struct EntryBuilder {
       return failure();
     descriptor = *made;
     Tables::Words texts;
-    layout.getKernel().walk([&](RequireOp op) { texts.push_back(tables.text(op.getMessage())); });
+    for (RequireOp op : layout.getKernel().getBody().getOps<RequireOp>()) {
+      if (!find(".require"))
+        return op.emitOpError("has no code");
+      texts.push_back(tables.text(op.getMessage()));
+    }
     requirements = tables.table(texts, "requirements");
 
     FailureOr<func::FuncOp> workspace = buildWorkspaceLayout(b, layout, findDirect(".scratch"));

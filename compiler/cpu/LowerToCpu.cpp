@@ -1,6 +1,7 @@
 //===- LowerToCpu.cpp - attn.kernel to vector code --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "compiler/cpu/Entry.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/StageLowering.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -28,7 +29,7 @@ public:
         return failure();
     }
     lowerScratch();
-    return success();
+    return buildEntry(kernel->getParentOfType<ModuleOp>(), layout);
   }
 
 private:

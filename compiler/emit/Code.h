@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From modules in the LLVM dialect to one object: translation, the linked-in argument checker, dispatch between
-// machines of one architecture, LLVM's optimiser and back end. The bytes depend on nothing but the modules and machines.
+// targets of one architecture, LLVM's optimiser and back end. The bytes depend on nothing but the modules and targets.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_EMIT_CODE_H
 #define ATTN_COMPILER_EMIT_CODE_H
@@ -15,10 +15,10 @@
 
 namespace attn {
 
-/// The kernels of a file for one machine. Public functions with a body are entries; everything else stays inside.
+/// The kernels of a file for one target. Public functions with a body are entries; everything else stays inside.
 struct Variant {
   mlir::ModuleOp module;
-  Machine machine;
+  Target target;
 };
 
 /// One linked and optimised LLVM module.

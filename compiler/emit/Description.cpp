@@ -62,8 +62,8 @@ struct DescriptionWriter {
     json.attribute("depth_tile", schedule.getDepthTile());
   }
 
-  void decision(const std::string &machine, KernelOp kernel) {
-    json.attribute("name", machine);
+  void decision(const std::string &target, KernelOp kernel) {
+    json.attribute("name", target);
     std::string workspace;
     kernel.walk([&](BufferOp buffer) { workspace += "round64(" + bytesOf(buffer.getType()) + ") + "; });
     json.attribute("workspace_bytes", workspace + "workers * scratch");
@@ -91,7 +91,7 @@ struct DescriptionWriter {
     json.attributeArray("targets", [&] {
       for (const DecidedFor &each : decided)
         if (auto op = dyn_cast_or_null<KernelOp>(ModuleOp(each.kernels).lookupSymbol(kernel.name)))
-          json.object([&] { decision(each.machine, op); });
+          json.object([&] { decision(each.target, op); });
     });
   }
 };

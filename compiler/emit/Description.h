@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// What was decided for one machine: its name and the `attn.kernel`s.
+/// What was decided for one target: its name and the `attn.kernel`s.
 struct DecidedFor {
-  std::string machine;
+  std::string target;
   mlir::ModuleOp kernels;
 };
 

@@ -47,14 +47,14 @@ struct Translated {
 } // namespace
 
 static llvm::Expected<Translated> translate(const Variant &variant, const llvm::TargetMachine &machine,
-                                            llvm::LLVMContext &context) {
+                                            const llvm::Triple &triple, llvm::LLVMContext &context) {
   mlir::ModuleOp source = variant.module;
   // Alignments are chosen during the translation, by this layout.
   mlir::Builder builder(source.getContext());
   source->setAttr(mlir::LLVM::LLVMDialect::getDataLayoutAttrName(),
                   builder.getStringAttr(machine.createDataLayout().getStringRepresentation()));
   source->setAttr(mlir::LLVM::LLVMDialect::getTargetTripleAttrName(),
-                  builder.getStringAttr(machine.getTargetTriple().str()));
+                  builder.getStringAttr(triple.str()));
   Translated result;
   result.module = mlir::translateModuleToLLVMIR(source, context, "attnc");
   if (!result.module)
@@ -77,7 +77,7 @@ static void own(llvm::Module &module, const Variant &variant, llvm::ArrayRef<std
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) {
       define(function);
-      setMachine(function, variant.machine.cpu, variant.machine.features, variant.machine.vectorBits);
+      setMachine(function, variant.target.cpu, variant.target.features, variant.target.lanes * 32);
     }
   for (llvm::GlobalVariable &global : module.globals())
     if (global.hasInitializer())
@@ -120,10 +120,10 @@ llvm::Error attn::linkRuntime(llvm::Module &into) {
 // All together
 //===----------------------------------------------------------------------===//
 
-/// ".x86_64_v3": the machine's name as part of a symbol.
-static std::string suffixOf(const Machine &machine) {
+/// ".x86_64_v3": the target's name as part of a symbol.
+static std::string suffixOf(const Target &target) {
   std::string suffix = ".";
-  for (char c : machine.name)
+  for (char c : target.name)
     suffix += llvm::isAlnum(c) ? c : '_';
   return suffix;
 }
@@ -145,13 +145,18 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
   llvm::MapVector<std::string, llvm::SmallVector<Implementation>, llvm::StringMap<unsigned>> entries;
   llvm::SmallVector<std::tuple<std::string, std::string, int>> links;
   for (const Variant &variant : variants) {
-    auto machine = makeTargetMachine(variant.machine);
+    auto machine = makeTargetMachine(variant.target);
     if (!machine)
       return machine.takeError();
-    auto translated = translate(variant, **machine, context);
+    // Names of vendors may differ within one architecture; the first stands for all.
+    llvm::Triple triple = (result.machine ? result.machine : *machine)->getTargetTriple();
+    if ((*machine)->getTargetTriple().getArch() != triple.getArch())
+      return llvm::createStringError("targets of one object are of one architecture, but " + variants[0].target.name +
+                                     " and " + variant.target.name + " are not");
+    auto translated = translate(variant, **machine, triple, context);
     if (!translated)
       return translated.takeError();
-    std::string suffix = suffixOf(variant.machine);
+    std::string suffix = suffixOf(variant.target);
     own(*translated->module, variant, translated->entries, suffix);
     for (const std::string &entry : translated->entries)
       links.emplace_back(entry, entry + suffix, requiredLevel(**machine));
@@ -160,9 +165,6 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
       result.machine = std::move(*machine);
       continue;
     }
-    if ((*machine)->getTargetTriple() != result.machine->getTargetTriple())
-      return llvm::createStringError("targets of one object are of one architecture, but " + variants[0].machine.name +
-                                     " and " + variant.machine.name + " are not");
     if (llvm::Linker(*result.module).linkInModule(std::move(translated->module)))
       return llvm::createStringError("the variants of the kernels could not be linked");
   }

@@ -1,4 +1,4 @@
-//===- Machine.cpp - what LLVM must know of a processor ---------*- C++ -*-===//
+//===- Machine.cpp - LLVM's view of a target --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Machine.h"
@@ -6,8 +6,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/SubtargetFeature.h"
 
 using namespace attn;
 
@@ -28,43 +26,25 @@ static void initializeTargets() {
   (void)once;
 }
 
-Machine attn::hostMachine() {
-  Machine machine;
-  machine.name = "host";
-  machine.triple = llvm::sys::getProcessTriple();
-  machine.cpu = llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
-  std::map<llvm::StringRef, bool> features; // In one order, whatever the hash is.
-  for (auto &feature : found)
-    features[feature.getKey()] = feature.getValue();
-  llvm::SubtargetFeatures list;
-  for (auto [feature, has] : features)
-    list.AddFeature(feature, has);
-  machine.features = list.getString();
-  auto has = [&](llvm::StringRef feature) { return features.count(feature) && features[feature]; };
-  machine.vectorBits = has("avx512f") && has("avx512vl") ? 512 : has("avx2") ? 256 : 0;
-  return machine;
-}
-
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> attn::makeTargetMachine(const Machine &machine) {
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> attn::makeTargetMachine(const Target &wanted) {
   initializeTargets();
   std::string why;
-  llvm::Triple triple(machine.triple);
+  llvm::Triple triple(wanted.triple);
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)
-    return llvm::createStringError("target %s: %s", machine.name.c_str(), why.c_str());
+    return llvm::createStringError("target %s: %s", wanted.name.c_str(), why.c_str());
   // Asked first: code generation for an unknown processor prints a warning of its own.
   std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
-  if (!known || !known->isCPUStringValid(machine.cpu))
-    return llvm::createStringError("target %s: LLVM knows no processor '%s'", machine.name.c_str(), machine.cpu.c_str());
+  if (!known || !known->isCPUStringValid(wanted.cpu))
+    return llvm::createStringError("target %s: LLVM knows no processor '%s'", wanted.name.c_str(), wanted.cpu.c_str());
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FunctionSections = true;
   options.DataSections = true;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      triple, wanted.cpu, wanted.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   if (!made)
-    return llvm::createStringError("target %s: LLVM generates no code for it", machine.name.c_str());
+    return llvm::createStringError("target %s: LLVM generates no code for it", wanted.name.c_str());
   return made;
 }
 

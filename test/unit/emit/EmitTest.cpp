@@ -3,6 +3,7 @@
 
 #include "attn/runtime.h"
 #include "compiler/Loader.h"
+#include "compiler/emit/Names.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -18,13 +19,13 @@ struct Kernel {
   std::unique_ptr<LoadedObject> object;
   LoadedObject::Kernel functions{};
 
-  explicit Kernel(llvm::ArrayRef<Machine> machines) {
-    if (llvm::Error error = load(machines))
+  explicit Kernel(llvm::ArrayRef<Target> targets) {
+    if (llvm::Error error = load(targets))
       ADD_FAILURE() << llvm::toString(std::move(error));
   }
 
-  llvm::Error load(llvm::ArrayRef<Machine> machines) {
-    llvm::Expected<Code> code = emitted.compile(machines);
+  llvm::Error load(llvm::ArrayRef<Target> targets) {
+    llvm::Expected<Code> code = emitted.compile(targets);
     if (!code)
       return code.takeError();
     auto bytes = code->object();
@@ -66,13 +67,13 @@ struct Call {
 };
 
 Kernel &hostKernel() {
-  static Kernel kernel(hostMachine());
+  static Kernel kernel(hostTarget());
   return kernel;
 }
 
-Machine level3() { return {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256}; }
-Machine level4() { return {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512}; }
-Machine arm() { return {"aarch64", "aarch64-unknown-linux-gnu", "generic", "", 128}; }
+Target level3() { return llvm::cantFail(findTarget("x86-64-v3")); }
+Target level4() { return llvm::cantFail(findTarget("x86-64-v4")); }
+Target arm() { return llvm::cantFail(findTarget("aarch64")); }
 
 TEST(Emit, KernelComputesOnAnyExtentsAndThreads) {
   for (int64_t s : {0, 1, 2, 5, 33})
@@ -187,19 +188,27 @@ TEST(Emit, TargetsOfTwoArchitecturesAreNoObject) {
             "targets of one object are of one architecture, but x86-64-v3 and aarch64 are not");
 }
 
+TEST(Emit, NamesThatAProgramNeedsAreRefused) {
+  EXPECT_EQ(whyNoSymbol("causal_mha"), "");
+  EXPECT_EQ(whyNoSymbol("double"), "this is a word of C or C++; choose another name");
+  EXPECT_EQ(whyNoSymbol("attn_run"), "names that begin with attn_ are the runtime's; choose another name");
+  EXPECT_EQ(whyNoSymbol("memcpy"),
+            "this is a function of the C library, which the program would lose; choose another name");
+}
+
 TEST(Emit, UnknownProcessorIsAnError) {
-  Machine machine = level3();
-  machine.cpu = "abacus";
-  llvm::Expected<Code> code = EmittedKernel().compile(machine);
+  Target target = level3();
+  target.cpu = "abacus";
+  llvm::Expected<Code> code = EmittedKernel().compile(target);
   ASSERT_FALSE(bool(code));
   EXPECT_EQ(llvm::toString(code.takeError()), "target x86-64-v3: LLVM knows no processor 'abacus'");
 }
 
 TEST(Emit, BytesAreReproducible) {
-  for (const Machine &machine : {level3(), arm()}) {
+  for (const Target &target : {level3(), arm()}) {
     std::string first;
     for (int round = 0; round < 2; ++round) {
-      llvm::Expected<Code> code = EmittedKernel().compile(machine);
+      llvm::Expected<Code> code = EmittedKernel().compile(target);
       ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
       auto object = code->object();
       ASSERT_TRUE(bool(object)) << llvm::toString(object.takeError());

@@ -162,14 +162,14 @@ mlir::OwningOpRef<mlir::ModuleOp> EmittedKernel::lowered() {
   return copy;
 }
 
-llvm::Expected<Code> EmittedKernel::compile(llvm::ArrayRef<Machine> machines) {
+llvm::Expected<Code> EmittedKernel::compile(llvm::ArrayRef<Target> targets) {
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
   std::vector<Variant> variants;
-  for (const Machine &machine : machines) {
+  for (const Target &target : targets) {
     modules.push_back(lowered());
     if (!modules.back())
       return llvm::createStringError("the kernel could not be lowered");
-    variants.push_back({*modules.back(), machine});
+    variants.push_back({*modules.back(), target});
   }
   return Code::build(variants);
 }

@@ -17,7 +17,7 @@ public:
   attn::Signature signature();
   /// Entries added and lowered to the LLVM dialect.
   mlir::OwningOpRef<mlir::ModuleOp> lowered();
-  llvm::Expected<attn::Code> compile(llvm::ArrayRef<attn::Machine> machines);
+  llvm::Expected<attn::Code> compile(llvm::ArrayRef<attn::Target> targets);
 
 private:
   mlir::MLIRContext context;

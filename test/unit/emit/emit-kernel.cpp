@@ -8,31 +8,23 @@
 
 using namespace attn;
 
-static Machine findMachine(llvm::StringRef name) {
-  if (name == "aarch64")
-    return {"aarch64", "aarch64-unknown-linux-gnu", "generic", "", 128};
-  if (name == "x86-64-v3")
-    return {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256};
-  return hostMachine();
-}
-
 int main(int argc, char **argv) {
   llvm::ExitOnError check("emit-kernel: ");
   if (argc != 3)
     check(llvm::createStringError("usage: emit-kernel TARGET DIRECTORY"));
   std::string stem = std::string(argv[2]) + "/scale";
-  Machine machine = findMachine(argv[1]);
+  Target target = check(findTarget(argv[1]));
   EmittedKernel kernel;
-  Code code = check(kernel.compile(machine));
+  Code code = check(kernel.compile(target));
   auto object = check(code.object());
   check(writeFile(stem + ".o", object->getBuffer()));
   check(writeFile(stem + ".s", check(code.assembly())));
   check(writeFile(stem + ".ll", code.llvmText()));
   check(writeFile(stem + ".a", check(makeArchive(object->getMemBufferRef(), "scale.o"))->getBuffer()));
-  check(linkSharedLibrary(object->getMemBufferRef(), llvm::Triple(machine.triple), stem + ".so"));
+  check(linkSharedLibrary(object->getMemBufferRef(), llvm::Triple(target.triple), stem + ".so"));
   check(writeFile(stem + ".h", check(makeHeader(kernel.getModule(), "scale.attn"))));
   check(writeFile(stem + ".json",
-                  makeDescription(kernel.getModule(), DecidedFor{machine.name, kernel.getModule()}, "scale.attn")));
+                  makeDescription(kernel.getModule(), DecidedFor{target.name, kernel.getModule()}, "scale.attn")));
   check(writeFile(stem + ".d", makeDependencyRule({stem + ".o"}, {"a b.attn", "c$.yaml"})));
   return 0;
 }
