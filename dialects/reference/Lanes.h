@@ -19,15 +19,17 @@ struct Lanes {
   unsigned width;
   /// f32: each operation rounds.
   bool single;
-  std::vector<double> value, radius;
+  /// Integers and conditions that rounding may change are unsure; `radius` says
+  /// by how much, where that is known.
+  std::vector<double> value, radius, least;
   std::vector<int64_t> integer;
-  /// Integers and conditions that rounding may change.
   std::vector<uint8_t> unsure;
 
-  Number number(size_t i) const { return {value[i], radius[i]}; }
+  Number number(size_t i) const { return {value[i], radius[i], least[i]}; }
   void set(size_t i, Number x) {
     value[i] = x.value;
     radius[i] = x.radius;
+    least[i] = x.least;
   }
   /// Wraps to the type's width.
   void set(size_t i, int64_t x, bool isUnsure);

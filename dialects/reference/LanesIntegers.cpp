@@ -9,9 +9,10 @@ Lanes::Lanes(mlir::Type type, size_t n)
     : kind(kindOf(type)),
       width(type.isInteger() ? type.getIntOrFloatBitWidth() : 64),
       single(!type.isF64()) {
+  radius.resize(n);
   if (kind == Kind::Number) {
     value.resize(n);
-    radius.resize(n);
+    least.resize(n);
   } else {
     integer.resize(n);
     unsure.resize(n);
@@ -25,6 +26,7 @@ void Lanes::set(size_t i, int64_t x, bool isUnsure) {
     x = llvm::SignExtend64(static_cast<uint64_t>(x), width);
   integer[i] = x;
   unsure[i] = isUnsure;
+  radius[i] = isUnsure ? kUnbounded : 0;
 }
 
 namespace {

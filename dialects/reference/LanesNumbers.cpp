@@ -141,7 +141,7 @@ void conversion(mlir::Operation *op, Operands in, Lanes &out, size_t n) {
 void fromSigned(mlir::Operation *, Operands in, Lanes &out, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     int64_t whole = in[0]->width == 1 ? -in[0]->integer[i] : in[0]->integer[i];
-    Number x = {static_cast<double>(whole), in[0]->unsure[i] ? kUnbounded : 0};
+    Number x = {static_cast<double>(whole), in[0]->radius[i]};
     out.set(i, out.single ? rounded(x) : x);
   }
 }
@@ -150,7 +150,7 @@ void fromUnsigned(mlir::Operation *, Operands in, Lanes &out, size_t n) {
     auto whole = static_cast<uint64_t>(in[0]->integer[i]);
     if (in[0]->width < 64)
       whole &= (uint64_t(1) << in[0]->width) - 1;
-    Number x = {static_cast<double>(whole), in[0]->unsure[i] ? kUnbounded : 0};
+    Number x = {static_cast<double>(whole), in[0]->radius[i]};
     out.set(i, out.single ? rounded(x) : x);
   }
 }

@@ -15,6 +15,13 @@ constexpr size_t kRun = 512;
 
 using LaneMap = llvm::DenseMap<mlir::Value, Lanes>;
 
+/// An integer that was rounded when it was stored may differ by a little: what
+/// is computed from it as a number still has a bound.
+bool hasSlack(const Tensor &tensor, int64_t i) {
+  return tensor.kind == Kind::Integer && !tensor.radius.empty() &&
+         tensor.radius[i] < kUnbounded;
+}
+
 void load(Lanes &lanes, size_t k, const Tensor &tensor, int64_t from) {
   bool unsure = tensor.flags[from] & Unsure;
   switch (tensor.kind) {
@@ -23,7 +30,10 @@ void load(Lanes &lanes, size_t k, const Tensor &tensor, int64_t from) {
               {tensor.value[from], unsure ? kUnbounded : tensor.radius[from]});
     return;
   case Kind::Integer:
-    return lanes.set(k, tensor.integer[from], unsure);
+    lanes.set(k, tensor.integer[from], unsure);
+    if (hasSlack(tensor, from))
+      lanes.radius[k] = tensor.radius[from];
+    return;
   case Kind::Condition:
     return lanes.set(k, tensor.condition[from], unsure);
   }
@@ -97,6 +107,8 @@ static Error evaluateMap(Machine &machine, MapOp op) {
       for (auto [t, input] : llvm::enumerate(inputs)) {
         load(*input.second, k, *input.first, at[t]);
         uint8_t own = input.first->flags[at[t]];
+        if (hasSlack(*input.first, at[t]))
+          own &= ~Unsure;
         flags = (flags & own & Present) | ((flags | own) & (Bad | Unsure));
       }
       result->flags[start + k] = flags;

@@ -168,8 +168,11 @@ void Memory::read(int64_t from, Tensor &tensor, int64_t i) const {
     tensor.setNumber(i, {stored[from], touched ? radius[from] + moved : 0});
     return;
   }
-  if (touched)
+  if (touched) {
     tensor.flags[i] |= Unsure;
+    tensor.radius.resize(tensor.size(), 0);
+    tensor.radius[i] = radius[from];
+  }
   if (elementKind == Kind::Condition)
     tensor.condition[i] = integers[from] != 0;
   else

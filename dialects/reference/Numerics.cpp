@@ -11,7 +11,12 @@ Number exponential(Number x) {
   double scaling = std::isfinite(x.value) ? 2 * kUnit * std::fabs(x.value) : 0;
   if (x.exact() && (x.value == 0 || std::isinf(x.value)))
     return y;
-  return loosened(y, kFunction + scaling, kFlush);
+  Number result = loosened(y, kFunction + scaling, kFlush);
+  // Past the range code gives infinity, or where it clamps a large number, so
+  // that 1 / (1 + exp(-x)) still vanishes.
+  if (!result.bounded() && x.bounded() && x.value - x.radius > 87.5)
+    result.least = kHuge;
+  return result;
 }
 
 Number logarithm(Number x) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace attn::reference {
 
@@ -19,17 +20,22 @@ constexpr double kUnit = 0x1p-24;
 constexpr double kTiny = 0x1p-149;
 constexpr double kFlush = 0x1p-126;
 constexpr double kLargest = 0x1.fffffep127;
+/// What exp of 87.5 passes, however it is computed.
+constexpr double kHuge = 0x1p125;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 /// The relative error that each elementary function may add: vector polynomials
 /// of four units in the last place, one of which is two unit roundoffs.
 constexpr double kFunction = 8 * kUnit;
 
-/// A value and its radius. With an infinite radius nothing is known. A value
-/// that is NaN or infinite with a finite radius is certainly so.
+/// A value and its radius. With an infinite radius nothing is known, unless
+/// `least` is positive: then the sign is that of `value` and the magnitude at
+/// least `least`, perhaps infinite. A value that is NaN or infinite with a
+/// finite radius is certainly so.
 struct Number {
   double value = 0;
   double radius = 0;
+  double least = 0;
 
   bool exact() const { return radius == 0; }
   bool bounded() const { return radius < kUnbounded; }
@@ -101,6 +107,10 @@ Number monotone(F f, Number x) {
 // Arithmetic without the operation's own rounding: what f64 lanes use as it is.
 inline Number add(Number a, Number b) {
   double value = a.value + b.value;
+  if (b.least > 0)
+    std::swap(a, b);
+  if (a.least > 0 && std::fabs(b.value) + b.radius <= a.least / 2)
+    return {value, kUnbounded, a.least / 2};
   if (!std::isfinite(value))
     return certain([](double x, double y) { return x + y; }, a, b);
   return {value, a.radius + b.radius};
@@ -118,6 +128,9 @@ inline Number multiply(Number a, Number b) {
 
 inline Number divide(Number a, Number b) {
   double value = a.value / b.value;
+  if (b.least > 0 && a.bounded() && std::isfinite(a.value))
+    return {value,
+            (std::fabs(a.value) + a.radius) / b.least}; // Of the same sign.
   if (!std::isfinite(value) || !std::isfinite(b.value) || !a.bounded() ||
       !b.bounded())
     return certain([](double x, double y) { return x / y; }, a, b);

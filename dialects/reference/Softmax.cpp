@@ -49,9 +49,9 @@ struct Row {
   double roundingOf(Number x) const {
     return kFunction + 4 * kUnit * std::fabs(x.value - largest);
   }
-  /// Partial sums and mixes are rescaled when a tile of keys (of eight or more)
+  /// Partial sums and mixes are rescaled when a tile of keys (sixteen or more)
   /// brings a larger score: one exponential and one product each time.
-  double rescaling() const { return gammaOf(1.25 * count + 10); }
+  double rescaling() const { return gammaOf(0.625 * count + 10); }
   double sumError(double terms) const {
     return terms / sum + gammaOf(count + 2.0) + rescaling();
   }
