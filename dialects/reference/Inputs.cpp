@@ -172,6 +172,8 @@ const InputCase kCases[] = {
     {"nan-row", "NaN in the last row", nanRow, leftPadded, someInteger},
     {"infinite-row", "infinities in the last row", infiniteRow, rightPadded,
      highest},
+    {"nan-absent", "NaN in all that has no effect", normalNumber, rightPadded,
+     someInteger, true},
     {"empty", "every condition false, every length least", normalNumber, never,
      lowest},
     {"last-only", "only the last key kept", normalNumber, lastOnly,

@@ -53,6 +53,9 @@ struct InputCase {
   double (*number)(const Place &);
   bool (*condition)(const Place &);
   int64_t (*integer)(const Place &);
+  /// What turns out to have no effect is to be filled with NaN
+  /// (`poisonAbsent`).
+  bool poisonsAbsent = false;
 };
 
 /// `normal` first; the others are adversarial.

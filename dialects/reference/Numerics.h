@@ -56,6 +56,8 @@ inline Number rounded(Number x) {
       (std::isnan(x.value) ||
        static_cast<double>(static_cast<float>(x.value)) == x.value))
     return x;
+  if (!x.bounded())
+    return x;
   double size = std::fabs(x.value) + x.radius;
   if (!(size <= kLargest)) // The row leaves the range of f32.
     return Number::unbounded(x.value);
