@@ -11,7 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,7 +65,7 @@ private:
 
   DriverOptions options;
   std::unique_ptr<mlir::MLIRContext> context;
-  llvm::SourceMgr sources;
+  /// The text that places in diagnostics speak of.
   std::unique_ptr<Diagnostics> diagnostics;
   std::vector<std::string> filesRead;
 };

@@ -1,0 +1,55 @@
+//===- Driver.cpp - from a spec file to what a user wants of it -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Driver.h"
+
+#include "compiler/frontend/Frontend.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace attn;
+
+struct Driver::Diagnostics {
+  explicit Diagnostics(MLIRContext *context) : handler(sources, context) {}
+
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler;
+};
+
+Driver::Driver(DriverOptions options) : options(std::move(options)) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registry.insert<AttnDialect>();
+  context = std::make_unique<MLIRContext>(registry);
+  context->loadDialect<AttnDialect>();
+}
+
+Driver::~Driver() = default;
+
+FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
+  diagnostics = std::make_unique<Diagnostics>(context.get());
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(path, &problem);
+  if (!text)
+    return emitError(UnknownLoc::get(context.get()), problem), failure();
+  filesRead.push_back(path.str());
+  diagnostics->sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+
+  if (path.ends_with(".mlir")) {
+    auto module = parseSourceFile<ModuleOp>(diagnostics->sources, context.get());
+    if (!module)
+      return failure();
+    return module;
+  }
+  FrontendOptions frontend;
+  frontend.fixedExtents.insert(options.defines.begin(), options.defines.end());
+  frontend.kernel = options.kernel;
+  auto module = parseSpec(diagnostics->sources, context.get(), frontend);
+  if (!module)
+    return failure();
+  return module;
+}
