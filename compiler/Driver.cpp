@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Driver.h"
 
+#include "compiler/Pipelines.h"
 #include "compiler/frontend/Frontend.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/IR/Verifier.h"
@@ -52,4 +53,10 @@ FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
   if (!module)
     return failure();
   return module;
+}
+
+LogicalResult Driver::lower(ModuleOp programs, llvm::StringRef stage) {
+  PassManager passes(context.get());
+  buildPipeline(passes, stage);
+  return passes.run(programs);
 }

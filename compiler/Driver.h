@@ -41,13 +41,10 @@ public:
   mlir::MLIRContext &getContext() { return *context; }
   const DriverOptions &getOptions() const { return options; }
 
-  /// Stages in order, from `parse` to `llvm`.
-  static llvm::ArrayRef<llvm::StringRef> stages();
-
   /// The programs of a spec, as the first stage leaves them; of a `.mlir` file, whatever stage it holds.
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> load(llvm::StringRef path);
 
-  /// Runs the stages up to and including `stage` for the first target.
+  /// Runs the stages (Pipelines.h) up to and including `stage` for the first target.
   mlir::LogicalResult lower(mlir::ModuleOp programs, llvm::StringRef stage);
 
   /// Writes `directory/stem.o` and so on from the programs of the first stage. `written` gets the paths.

@@ -1,12 +1,24 @@
 //===- Pipelines.h - the stages between a spec and LLVM ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of the passes, and the names of the points between them at which a program can be looked at.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_PIPELINES_H
 #define ATTN_COMPILER_PIPELINES_H
 
+#include "mlir/Pass/PassManager.h"
+
 namespace attn {
+
+/// Stages in order; the first is what the frontend makes.
+llvm::ArrayRef<llvm::StringRef> stageNames();
+
+/// The passes of all stages up to and including `untilStage`, for a module.
+void buildPipeline(mlir::OpPassManager &passes, llvm::StringRef untilStage);
+
 /// Makes every pass of the house known by its name.
 void registerAttnPasses();
+
 } // namespace attn
 
 #endif // ATTN_COMPILER_PIPELINES_H

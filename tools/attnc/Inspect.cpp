@@ -1,0 +1,151 @@
+//===- Inspect.cpp - attnc inspect ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints the program after any stage, and compares stages with one another by the interpreter.
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines.h"
+#include "dialects/reference/Compare.h"
+#include "dialects/reference/Interpreter.h"
+#include "tools/attnc/Arguments.h"
+#include "tools/attnc/Options.h"
+#include "tools/attnc/Session.h"
+
+namespace cl = llvm::cl;
+using namespace attn;
+using namespace attnc;
+
+static cl::opt<std::string> after("after", cl::desc("The stage to print (default: parse)"), cl::value_desc("stage"),
+                                  cl::init("parse"), cl::sub(inspectCommand()));
+static cl::opt<bool> listStages("list-stages", cl::desc("List the stages in order"), cl::sub(inspectCommand()));
+static cl::opt<bool> printChanged("print-changed", cl::desc("Print the program after each stage that changed it"),
+                                  cl::sub(inspectCommand()));
+static cl::opt<bool> interpretEach("interpret-each",
+                                   cl::desc("Run each stage down to attn.kernel in the interpreter and compare"),
+                                   cl::sub(inspectCommand()));
+
+namespace {
+
+std::string printed(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// The module after a stage; nothing after a diagnostic.
+mlir::OwningOpRef<mlir::ModuleOp> moduleAfter(Session &session, llvm::StringRef stage) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.module->clone();
+  if (failed(session.driver->lower(*module, stage)))
+    return {};
+  return module;
+}
+
+int printEachChange(Session &session) {
+  std::string previous;
+  for (llvm::StringRef stage : stageNames()) {
+    auto module = moduleAfter(session, stage);
+    if (!module)
+      return failure;
+    std::string text = printed(*module);
+    if (text == previous)
+      llvm::outs() << "// ---- " << stage << " changed nothing\n";
+    else
+      llvm::outs() << "// ---- after " << stage << "\n" << text;
+    previous = std::move(text);
+    if (stage == after && after.getNumOccurrences())
+      break;
+  }
+  return success;
+}
+
+/// Compares what a stage computes with what the first one does.
+llvm::Expected<reference::Outcome> compareStage(llvm::StringRef stage, const Signature &program,
+                                                const AcceptedInputs &accepted) {
+  auto results = reference::interpret(program.body->getParentOp(), accepted.inputs);
+  if (!results)
+    return results.takeError();
+  reference::Outcome outcome = reference::Outcome::NothingCompared;
+  for (const auto &[name, result] : accepted.expected) {
+    auto found = results->find(name);
+    if (found == results->end())
+      return llvm::createStringError("after " + stage + " there is no result '" + name + "'");
+    auto comparison = reference::compare((stage + " " + program.name + " " + name).str(), result, found->second.rounded);
+    if (!comparison)
+      return comparison.takeError();
+    comparison->print(llvm::outs());
+    outcome = reference::combine(outcome, comparison->outcome());
+  }
+  return outcome;
+}
+
+/// Extents small enough to interpret a program many times over.
+llvm::Expected<Extents> smallExtents(const Signature &program) {
+  std::vector<std::pair<std::string, int64_t>> chosen = {};
+  for (llvm::StringRef axis : freeAxes(program))
+    chosen.emplace_back(axis.str(), axis == "B" ? 2 : axis == "S" || axis == "T" ? 9 : 12);
+  auto small = extentsFrom(program, chosen);
+  if (small)
+    return small;
+  llvm::consumeError(small.takeError());
+  return extentsFrom(program, llvm::ArrayRef<std::pair<std::string, int64_t>>());
+}
+
+llvm::Expected<reference::Outcome> interpretStages(Session &session) {
+  reference::Outcome outcome = reference::Outcome::NothingCompared;
+  for (const Signature &first : programsOf(*session.module)) {
+    auto extents = smallExtents(first);
+    if (!extents)
+      return extents.takeError();
+    auto accepted = makeAcceptedInputs(first, *extents, reference::inputCases().front(), /*seed=*/0);
+    if (!accepted)
+      return accepted.takeError();
+    for (llvm::StringRef stage : stageNames()) {
+      auto module = moduleAfter(session, stage);
+      if (!module)
+        return llvm::createStringError("stage " + stage + " failed");
+      for (const Signature &program : programsOf(*module)) {
+        if (program.name != first.name)
+          continue;
+        auto stageOutcome = compareStage(stage, program, *accepted);
+        if (!stageOutcome)
+          return stageOutcome.takeError();
+        outcome = reference::combine(outcome, *stageOutcome);
+      }
+    }
+  }
+  return outcome;
+}
+
+} // namespace
+
+int attnc::runInspect() {
+  if (listStages) {
+    for (llvm::StringRef stage : stageNames())
+      llvm::outs() << stage << '\n';
+    return success;
+  }
+  if (!llvm::is_contained(stageNames(), llvm::StringRef(after))) {
+    printError("'" + after + "' is not a stage; --list-stages lists them");
+    return couldNotRun;
+  }
+  auto session = loadSpec();
+  if (!session)
+    return failure;
+  if (printChanged)
+    return printEachChange(*session);
+  if (interpretEach) {
+    auto outcome = interpretStages(*session);
+    if (!outcome) {
+      printError(outcome.takeError());
+      return couldNotRun;
+    }
+    return *outcome == reference::Outcome::Agree      ? success
+           : *outcome == reference::Outcome::Mismatch ? failure
+                                                      : couldNotRun;
+  }
+  auto module = moduleAfter(*session, after);
+  if (!module)
+    return failure;
+  llvm::outs() << printed(*module);
+  return success;
+}

@@ -1,0 +1,99 @@
+//===- Options.cpp - what attnc's command line says -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The options that several subcommands share.
+//===----------------------------------------------------------------------===//
+#include "tools/attnc/Options.h"
+
+#include "compiler/Driver.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/WithColor.h"
+
+namespace cl = llvm::cl;
+using namespace attnc;
+
+// Made when first asked for: options of other files register with them before main.
+cl::SubCommand &attnc::compileCommand() {
+  static cl::SubCommand command("compile", "Write an object and a C header (and more with --emit)");
+  return command;
+}
+cl::SubCommand &attnc::runCommand() {
+  static cl::SubCommand command("run", "Run the compiled kernel on .npy or .npz arrays");
+  return command;
+}
+cl::SubCommand &attnc::interpretCommand() {
+  static cl::SubCommand command("interpret", "The same by the reference interpreter, in f64");
+  return command;
+}
+cl::SubCommand &attnc::checkCommand() {
+  static cl::SubCommand command("check", "Compare the compiled kernels with the reference interpreter");
+  return command;
+}
+cl::SubCommand &attnc::inspectCommand() {
+  static cl::SubCommand command("inspect", "Print the program after any stage of the compiler");
+  return command;
+}
+cl::SubCommand &attnc::benchCommand() {
+  static cl::SubCommand command("bench", "Time the compiled kernel against this machine's limits");
+  return command;
+}
+cl::SubCommand &attnc::formatCommand() {
+  static cl::SubCommand command("format", "Print the spec in its usual form");
+  return command;
+}
+
+cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC.attn"), cl::sub(cl::SubCommand::getAll()));
+cl::opt<std::string> attnc::kernelName("kernel", cl::desc("Only this attention of the file"), cl::value_desc("name"),
+                                       cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(interpretCommand()),
+                                       cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()));
+static cl::list<std::string> defines("D", cl::Prefix, cl::desc("Fix an extent while compiling"),
+                                     cl::value_desc("AXIS=extent"), cl::sub(compileCommand()), cl::sub(runCommand()),
+                                     cl::sub(interpretCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
+                                     cl::sub(benchCommand()));
+static cl::opt<std::string> targetNames("target",
+                                        cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, aarch64"),
+                                        cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
+                                        cl::sub(inspectCommand()));
+static cl::opt<std::string> schedulePath("schedule", cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
+                                         cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
+                                         cl::sub(checkCommand()), cl::sub(benchCommand()));
+cl::opt<int> attnc::threads("threads", cl::desc("Threads to run on (default: all)"), cl::init(0), cl::sub(runCommand()),
+                            cl::sub(benchCommand()));
+
+void attnc::printError(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "attnc") << message << '\n';
+}
+
+void attnc::printError(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase &info) { printError(info.message()); });
+}
+
+llvm::Expected<std::vector<std::pair<std::string, int64_t>>> attnc::parseExtents(llvm::ArrayRef<std::string> texts) {
+  std::vector<std::pair<std::string, int64_t>> extents;
+  for (llvm::StringRef text : texts)
+    for (llvm::StringRef entry : llvm::split(text, ',')) {
+      auto [name, value] = entry.split('=');
+      int64_t extent;
+      if (name.empty() || value.getAsInteger(10, extent) || extent < 0)
+        return llvm::createStringError("'" + entry + "' is not an axis with an extent: write B=2");
+      extents.emplace_back(name.str(), extent);
+    }
+  return extents;
+}
+
+llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
+  if (specPath.empty())
+    return llvm::createStringError("no spec is given: write the path of an .attn file");
+  attn::DriverOptions options;
+  auto fixed = parseExtents(defines);
+  if (!fixed)
+    return fixed.takeError();
+  options.defines = std::move(*fixed);
+  options.kernel = kernelName;
+  options.schedulePath = schedulePath;
+  options.targets.clear();
+  for (llvm::StringRef target : llvm::split(llvm::StringRef(targetNames), ','))
+    if (!target.empty())
+      options.targets.push_back(target.str());
+  return options;
+}
