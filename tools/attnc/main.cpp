@@ -12,6 +12,7 @@ using namespace attnc;
 
 static llvm::ArrayRef<Subcommand> subcommands() {
   static const Subcommand list[] = {
+    {formatCommand(), runFormat},
     {interpretCommand(), runInterpret},
     {inspectCommand(), runInspect},
   };
