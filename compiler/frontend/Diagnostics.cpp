@@ -21,6 +21,8 @@ void Diagnostics::print(SourceMgr::DiagKind kind, const Place &place, const llvm
 }
 
 void Diagnostics::error(const Place &place, const llvm::Twine &message, const std::vector<Note> &notes) {
+  if (!told.insert({place.reported().Start.getPointer(), message.str()}).second)
+    return;
   ++errors;
   if (errors <= maxErrors)
     print(SourceMgr::DK_Error, place, message, notes);

@@ -10,6 +10,7 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/SMLoc.h"
 #include "llvm/Support/SourceMgr.h"
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ private:
 
   llvm::SourceMgr &sources;
   unsigned errors = 0;
+  /// The body of a def may be checked many times; each mistake in it is told once per use.
+  std::set<std::pair<const char *, std::string>> told;
 };
 
 } // namespace attn::language

@@ -41,6 +41,8 @@ Extent Extent::binary(Kind kind, Extent a, Extent b) {
   if (left && right)
     if (std::optional<int64_t> value = fold(kind, *left, *right))
       return constant(*value);
+  if (kind == Kind::Mul && (left == 0 || right == 0))
+    return constant(0);
   bool additive = kind == Kind::Add || kind == Kind::Sub;
   if (right == (additive ? 0 : 1) && kind != Kind::Mod)
     return a;

@@ -313,7 +313,8 @@ bool Formatter::areNeighbours(const Statement &above, const Statement &below) co
   if (newlinesBetween(from, to) > 1)
     return false;
   return llvm::none_of(file.comments, [&](const Comment &comment) {
-    return comment.startsLine && from <= comment.text.begin() && comment.text.begin() < below.range.End.getPointer();
+    const char *at = comment.text.begin();
+    return from <= at && at < below.range.End.getPointer() && (comment.startsLine || at >= to);
   });
 }
 

@@ -59,7 +59,8 @@ ast::File attn::language::parseFile(StringRef text, Diagnostics &diagnostics) {
   LexedFile lexed = lex(text, diagnostics);
   ast::File file;
   file.comments = std::move(lexed.comments);
-  Parser(lexed.tokens, file, diagnostics).parseItems();
+  if (!diagnostics.hasErrors())
+    Parser(lexed.tokens, file, diagnostics).parseItems();
   return file;
 }
 
@@ -281,7 +282,8 @@ void Parser::skipToStatement() {
 
 bool Parser::parseStatements(Attention &attention) {
   while (!accept("}")) {
-    if (peek().is(Token::Kind::End) || peek().is("attention"))
+    bool isOpen = beginsItem(peek()) && !peek(1).is("=") && !peek(1).is("[");
+    if (peek().is(Token::Kind::End) || isOpen)
       return fail("expected `}` behind the statements of `" + attention.name.text + "`, found " + found());
     size_t before = at;
     Statement statement;

@@ -12,7 +12,8 @@
 
 namespace attn::language {
 
-/// Lexes and parses one buffer. When errors were reported, the tree holds what could be read.
+/// Lexes and parses one buffer. When errors were reported, the tree holds what could be read;
+/// after errors of the lexer, nothing.
 ast::File parseFile(llvm::StringRef text, Diagnostics &diagnostics);
 
 class Parser {

@@ -22,10 +22,12 @@ Node *Sema::checkCall(const CallExpr *call) {
     error(placeOf(call->callee.range()),
           isTensor ? "`" + call->callee.text + "` is a tensor, not a function; read it with `[...]`"
                    : "no function is called `" + call->callee.text + "`" + nearest.question());
+  }
+  if (!builtin || !checkSignature(call, *builtin)) {
+    for (const Expr *arg : call->args)
+      check(arg); // for the mistakes in them
     return build.poison();
   }
-  if (!checkSignature(call, *builtin))
-    return build.poison();
   switch (builtin->group) {
   case Builtin::Group::Elementwise:
   case Builtin::Group::Random:

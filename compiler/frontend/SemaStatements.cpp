@@ -179,6 +179,7 @@ std::optional<unsigned> Sema::writable(const Statement &statement) {
   }
   std::optional<unsigned> stored = found->second.stored;
   if (!stored || program->stored[*stored].mode == Mode::Out) {
+    found->second.value = build.poison();
     error(place, "`" + name + "` is a " + (stored ? "result" : "computed value") + ", which is assigned whole, `" + name +
                      " = ...`; only an `inout` argument is written by place");
     return std::nullopt;
@@ -221,11 +222,14 @@ void Sema::append(const Statement &statement, const CallExpr *call) {
     return;
   const Option *at = call->find("at"), *over = call->find("over"), *where = call->find("where");
   auto *cache = llvm::dyn_cast<NameExpr>(stripped(call->args[0]));
+  std::optional<unsigned> stored = writable(statement);
+  if (!stored)
+    return;
   if (!cache || cache->name != statement.name.text || !at || !over || over->axes.size() != 1)
     return error(statement.range, "`append` stores into the cache that it is given: `" + statement.name.text + " = append(" +
                                       statement.name.text + ", k, at: pos, over: M)`");
-  std::optional<unsigned> stored = writable(statement), axis = findAxis(over->axes[0]);
-  if (!stored || !axis)
+  std::optional<unsigned> axis = findAxis(over->axes[0]);
+  if (!axis)
     return;
   Node *value = rename(statement, check(call->args[1]));
   llvm::SmallVector<Node *> indices;
