@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/emit/Lower.h"
 #include "compiler/optimize/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -56,4 +57,5 @@ void attn::buildPipeline(OpPassManager &passes, llvm::StringRef untilStage) {
 void attn::registerAttnPasses() {
   registerOptimizePasses();
   registerAttnCpuPasses();
+  registerLowerToLLVMPasses();
 }

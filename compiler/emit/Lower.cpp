@@ -55,6 +55,7 @@ namespace {
 struct AlignVectorAccesses : PassWrapper<AlignVectorAccesses, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AlignVectorAccesses)
   StringRef getArgument() const final { return "attn-align-vector-accesses"; }
+  StringRef getDescription() const final { return "give vector accesses the alignment of their elements"; }
   void runOnOperation() final { attn::alignVectorAccesses(getOperation()); }
 };
 } // namespace
@@ -75,6 +76,11 @@ void attn::buildLowerToLLVM(OpPassManager &passes) {
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void attn::registerLowerToLLVMPasses() {
+  PassRegistration<AlignVectorAccesses>();
+  PassPipelineRegistration<>("attn-lower-to-llvm", "vector code to the LLVM dialect", buildLowerToLLVM);
 }
 
 LogicalResult attn::lowerToLLVM(ModuleOp module) {

@@ -19,6 +19,9 @@ void registerLowerToLLVM(mlir::DialectRegistry &registry);
 /// After it only the LLVM dialect is left, and every access to a vector says its alignment.
 void buildLowerToLLVM(mlir::OpPassManager &passes);
 
+/// Makes the stage known as `attn-lower-to-llvm`, and its pass as `attn-align-vector-accesses`.
+void registerLowerToLLVMPasses();
+
 /// Gives each access to a vector that lacks an alignment that of its element: addresses are those of users'
 /// tensors, and LLVM would assume whole vectors.
 void alignVectorAccesses(mlir::Operation *root);
