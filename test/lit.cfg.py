@@ -17,6 +17,8 @@ bin_dir = os.path.join(config.attn_build_root, "bin")
 config.environment["PATH"] = os.pathsep.join([bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input=fail"
 config.environment["OMP_WAIT_POLICY"] = "passive"
+# LLVM's allocators poison memory in headers that we compile, and never unpoison it in the library that we don't.
+config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
