@@ -46,6 +46,8 @@ elif config.host == "aarch64":
     config.available_features.add("host-aarch64")
 if shutil.which("qemu-aarch64-static") and shutil.which("aarch64-linux-gnu-gcc"):
     config.available_features.add("qemu-aarch64")
+if shutil.which("qemu-x86_64-static") and "host-x86_64" in config.available_features:
+    config.available_features.add("qemu-x86_64")
 if "-fsanitize" in config.build_flags:
     config.available_features.add("sanitizers")
 if subprocess.run([config.python, "-c", "import numpy"], capture_output=True).returncode == 0:

@@ -23,7 +23,8 @@ struct HeaderWriter {
     llvm::SmallVector<std::string> names;
     for (const Interface::Argument &argument : kernel.arguments) {
       std::string name = argument.name;
-      while (isWordOfC(name) || !taken.insert(name).second)
+      while (isWordOfC(name) || llvm::StringRef(name).starts_with("attn_") || llvm::StringRef(name).ends_with("_t") ||
+             !taken.insert(name).second)
         name += '_';
       names.push_back(name);
     }
@@ -71,14 +72,14 @@ struct HeaderWriter {
     os << "\n * )\n";
   }
 
-  /// "x.1" as a sentence about an argument, any other extent as it stands.
+  /// An extent "x.1" as words about an argument, any other as it stands.
   static std::string whereFrom(const Interface::Axis &axis) {
     if (axis.extent.empty())
-      return "depends on " + llvm::join(axis.dependsOn, ", ");
+      return axis.name + " depends on " + llvm::join(axis.dependsOn, ", ");
     auto [argument, dimension] = llvm::StringRef(axis.extent).split('.');
     if (llvm::all_of(dimension, llvm::isDigit) && !dimension.empty())
-      return ("dimension " + dimension + " of " + argument).str();
-    return axis.extent;
+      return (axis.name + " = dimension " + dimension + " of " + argument).str();
+    return axis.name + " = " + axis.extent;
   }
 
   void list(llvm::StringRef title, llvm::ArrayRef<std::string> items) {
@@ -98,7 +99,7 @@ struct HeaderWriter {
     signature(kernel);
     llvm::SmallVector<std::string> axes, conditions(kernel.facts);
     for (const Interface::Axis &axis : kernel.axes)
-      axes.push_back(axis.name + " = " + whereFrom(axis));
+      axes.push_back(whereFrom(axis));
     llvm::append_range(conditions, kernel.requirements);
     list("Axes:", axes);
     list("Must hold:", conditions);

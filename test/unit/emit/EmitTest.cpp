@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 using namespace attn;
 
@@ -19,7 +20,9 @@ struct Kernel {
   std::unique_ptr<LoadedObject> object;
   LoadedObject::Kernel functions{};
 
-  explicit Kernel(llvm::ArrayRef<Target> targets) {
+  explicit Kernel(llvm::ArrayRef<Target> targets) : Kernel(std::tuple<>(), targets) {}
+  template <typename... Text>
+  Kernel(std::tuple<Text...> text, llvm::ArrayRef<Target> targets) : emitted(std::make_from_tuple<EmittedKernel>(text)) {
     if (llvm::Error error = load(targets))
       ADD_FAILURE() << llvm::toString(std::move(error));
   }
@@ -95,6 +98,52 @@ TEST(Emit, StridesAreHonoured) {
   ASSERT_EQ(call.run(hostKernel()), ATTN_OK) << call.message;
   for (int64_t i = 0; i < 8; ++i)
     EXPECT_EQ(call.out[i], call.in[3 - i % 4] * call.f);
+}
+
+/// Copies what the frame holds of its scalars: slot 0 is N, 1 to 6 are the scalars, 7 and 8 are y.
+constexpr const char *scalarsText = R"(
+attn.kernel @scalars(in "i" %i : !attn.ref<[], i8>, in "u" %u : !attn.ref<[], ui8>, in "h" %h : !attn.ref<[], bf16>,
+                     in "b" %b : !attn.ref<[], i1>, in "l" %l : !attn.ref<[], i64>, in "f" %f : !attn.ref<[], f32>,
+                     out "y" %y : !attn.ref<[N], i64>) axes [<N = y.0>] facts [] {
+  attn.stage nest #attn.schedule<lanes = 8, vectors = 1, rows = 1, query_tile = 1, key_tile = 1, depth_tile = 1> {
+  }
+}
+func.func private @scalars.stage0.tasks(%frame: !llvm.ptr) -> i64 {
+  %n = arith.constant 6 : i64
+  return %n : i64
+}
+func.func private @scalars.stage0(%frame: !llvm.ptr, %task: i64, %worker: i32) {
+  %c1 = arith.constant 1 : i64
+  %c7 = arith.constant 7 : i64
+  %slot = arith.addi %task, %c1 : i64
+  %from = llvm.getelementptr %frame[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %v = llvm.load %from : !llvm.ptr -> i64
+  %at = llvm.getelementptr %frame[%c7] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %y = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %to = llvm.getelementptr %y[%task] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  llvm.store %v, %to : i64, !llvm.ptr
+  return
+}
+)";
+
+TEST(Emit, ScalarsOfEveryWidthArrive) {
+  Kernel kernel(std::make_tuple(scalarsText), hostTarget());
+  ASSERT_TRUE(kernel.functions.call);
+  int8_t i = -3;
+  uint8_t u = 200, b = 1;
+  uint16_t h = 0xc0de;
+  int64_t l = std::numeric_limits<int64_t>::min(), shape[] = {6}, out[6] = {};
+  float f = -0.0f;
+  DLTensor y = {out, {kDLCPU, 0}, 1, {kDLInt, 64, 1}, shape, nullptr, 0};
+  const void *arguments[] = {&i, &u, &h, &b, &l, &f, &y};
+  attn_context context{};
+  context.size = sizeof context;
+  context.version = ATTN_ABI_VERSION;
+  context.threads = 1;
+  ASSERT_EQ(kernel.functions.call(&context, arguments), ATTN_OK);
+  const int64_t want[6] = {-3, 200, 0xc0de, 1, l, 0x80000000};
+  for (int n = 0; n < 6; ++n)
+    EXPECT_EQ(out[n], want[n]) << n;
 }
 
 TEST(Emit, WorkspaceIsWhatACallNeeds) {

@@ -138,7 +138,9 @@ func.func private @scale.stage1(%frame: !llvm.ptr, %task: i64, %worker: i32) {
 }
 )";
 
-EmittedKernel::EmittedKernel() {
+EmittedKernel::EmittedKernel() : EmittedKernel(text) {}
+
+EmittedKernel::EmittedKernel(llvm::StringRef text) {
   mlir::DialectRegistry registry;
   registerLowerToLLVM(registry);
   registry.insert<AttnDialect>();

@@ -12,6 +12,8 @@
 class EmittedKernel {
 public:
   EmittedKernel();
+  /// Of another module with one kernel.
+  explicit EmittedKernel(llvm::StringRef text);
 
   mlir::ModuleOp getModule() { return *module; }
   attn::Signature signature();
