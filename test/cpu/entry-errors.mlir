@@ -1,0 +1,26 @@
+// RUN: attn-opt %s --attn-lower-to-cpu --split-input-file --verify-diagnostics
+
+// expected-error @below {{attention memcpy: this is a function of the C library, which the program would lose; choose another name}}
+attn.kernel @memcpy(out "y" %y : !attn.ref<[], f32>) axes [] facts [] {
+}
+
+// -----
+
+attn.kernel @a_workspace(out "y" %y : !attn.ref<[], f32>) axes [] facts [] {
+}
+// expected-error @below {{attention a: another attention makes a function a_workspace; choose another name}}
+attn.kernel @a(out "y" %y : !attn.ref<[], f32>) axes [] facts [] {
+}
+
+// -----
+
+// expected-error @below {{argument y: elements of type 'f64' cannot be passed to a kernel}}
+attn.kernel @wide(out "y" %y : !attn.ref<[], f64>) axes [] facts [] {
+}
+
+// -----
+
+attn.kernel @ragged(in "x" %x : !attn.ref<[(B T)], f32>, out "y" %y : !attn.ref<[], f32>) axes [<B = 2>, <T[B]>] facts [] {
+  // expected-error @below {{extent T is not known when the call begins}}
+  %b = attn.buffer : !attn.ref<[B, T], f32>
+}
