@@ -5,6 +5,8 @@
 
 #include "runtime/bind/Embedded.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -49,6 +51,8 @@ struct Translated {
 static llvm::Expected<Translated> translate(const Variant &variant, const llvm::TargetMachine &machine,
                                             const llvm::Triple &triple, llvm::LLVMContext &context) {
   mlir::ModuleOp source = variant.module;
+  mlir::registerBuiltinDialectTranslation(*source.getContext());
+  mlir::registerLLVMDialectTranslation(*source.getContext());
   // Alignments are chosen during the translation, by this layout.
   mlir::Builder builder(source.getContext());
   source->setAttr(mlir::LLVM::LLVMDialect::getDataLayoutAttrName(),

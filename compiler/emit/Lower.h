@@ -13,7 +13,7 @@
 
 namespace attn {
 
-/// The dialects that the stage reads and writes, with their translation to LLVM IR.
+/// The dialects that the stage reads and writes.
 void registerLowerToLLVM(mlir::DialectRegistry &registry);
 
 /// After it only the LLVM dialect is left, and every access to a vector says its alignment.
