@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/decide/Passes.h"
 #include "compiler/emit/Lower.h"
 #include "compiler/optimize/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -14,24 +15,37 @@ namespace {
 
 struct Stage {
   llvm::StringRef name;
-  void (*add)(OpPassManager &);
+  void (*add)(OpPassManager &, const PipelineOptions &);
 };
 
 const Stage stages[] = {
-    {"parse", [](OpPassManager &) {}},
+    {"parse", [](OpPassManager &, const PipelineOptions &) {}},
     {"simplify",
-     [](OpPassManager &passes) {
+     [](OpPassManager &passes, const PipelineOptions &) {
+       passes.addPass(createCanonicalizerPass());
+       passes.addPass(createCSEPass());
        passes.addNestedPass<ProgramOp>(createSimplify());
        passes.addPass(createCanonicalizerPass());
        passes.addPass(createCSEPass());
      }},
     {"fuse",
-     [](OpPassManager &passes) {
+     [](OpPassManager &passes, const PipelineOptions &) {
        passes.addNestedPass<ProgramOp>(createFuse());
        passes.addPass(createCanonicalizerPass());
        passes.addPass(createCSEPass());
      }},
-    {"classify-mask", [](OpPassManager &passes) { passes.addNestedPass<ProgramOp>(createClassifyMask()); }},
+    {"classify-mask",
+     [](OpPassManager &passes, const PipelineOptions &) {
+       passes.addNestedPass<ProgramOp>(createClassifyMask());
+       passes.addPass(createCSEPass());
+     }},
+    {"decide",
+     [](OpPassManager &passes, const PipelineOptions &options) {
+       DecideOptions decide;
+       decide.target = options.target;
+       decide.schedule = options.schedule;
+       passes.addPass(createDecide(decide));
+     }},
 };
 
 } // namespace
@@ -46,9 +60,9 @@ llvm::ArrayRef<llvm::StringRef> attn::stageNames() {
   return names;
 }
 
-void attn::buildPipeline(OpPassManager &passes, llvm::StringRef untilStage) {
+void attn::buildPipeline(OpPassManager &passes, llvm::StringRef untilStage, const PipelineOptions &options) {
   for (const Stage &stage : stages) {
-    stage.add(passes);
+    stage.add(passes, options);
     if (stage.name == untilStage)
       return;
   }
@@ -56,6 +70,7 @@ void attn::buildPipeline(OpPassManager &passes, llvm::StringRef untilStage) {
 
 void attn::registerAttnPasses() {
   registerOptimizePasses();
+  registerDecidePasses();
   registerAttnCpuPasses();
   registerLowerToLLVMPasses();
 }

@@ -7,14 +7,22 @@
 #define ATTN_COMPILER_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include <string>
 
 namespace attn {
+
+struct PipelineOptions {
+  /// The processor, by name (schedules/Target.h).
+  std::string target = "host";
+  /// Schedules in YAML (schedules/Schedule.h); empty: the compiler chooses.
+  std::string schedule;
+};
 
 /// Stages in order; the first is what the frontend makes.
 llvm::ArrayRef<llvm::StringRef> stageNames();
 
 /// The passes of all stages up to and including `untilStage`, for a module.
-void buildPipeline(mlir::OpPassManager &passes, llvm::StringRef untilStage);
+void buildPipeline(mlir::OpPassManager &passes, llvm::StringRef untilStage, const PipelineOptions &options = {});
 
 /// Makes every pass of the house known by its name.
 void registerAttnPasses();

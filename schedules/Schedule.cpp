@@ -114,9 +114,12 @@ Schedule attn::completed(const Schedule &given, const Schedule &defaults) {
 /// A head of 64 where the width is not known: the fit is checked for what is most common.
 static constexpr int64_t assumedWidth = 64;
 static constexpr int64_t floatBytes = 4;
+/// Far beyond any cache: products of two tiles stay far below 2^63.
+static constexpr int64_t largestField = int64_t(1) << 24;
 
 int64_t attn::flashTileBytes(const Schedule &schedule, const StageFacts &facts) {
-  int64_t widths = facts.keyWidth.value_or(assumedWidth) + facts.valueWidth.value_or(assumedWidth);
+  auto width = [](std::optional<int64_t> known) { return std::min(known.value_or(assumedWidth), largestField); };
+  int64_t widths = width(facts.keyWidth) + width(facts.valueWidth);
   return floatBytes * (schedule.queryTile * schedule.keyTile + (schedule.queryTile + schedule.keyTile) * widths);
 }
 
@@ -148,14 +151,12 @@ static llvm::Error checkTiles(const Schedule &schedule) {
 }
 
 llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, const Target &target) {
-  /// Far beyond any cache: products of two tiles stay far below 2^63.
-  constexpr int64_t largest = int64_t(1) << 24;
   std::pair<llvm::StringRef, int64_t> fields[] = {
       {"lanes", schedule.lanes},          {"vectors", schedule.vectors},  {"rows", schedule.rows},
       {"query_tile", schedule.queryTile}, {"key_tile", schedule.keyTile}, {"depth_tile", schedule.depthTile}};
   for (auto [name, value] : fields)
-    if (value < 1 || value > largest)
-      return refused(llvm::formatv("{0} {1} is not between 1 and {2}", name, value, largest));
+    if (value < 1 || value > largestField)
+      return refused(llvm::formatv("{0} {1} is not between 1 and {2}", name, value, largestField));
   if (llvm::Error error = checkRegisters(schedule, target))
     return error;
   if (facts.kind == StageShape::Nest)

@@ -182,6 +182,24 @@ std::optional<double> attn::floatConstant(Value value) {
   return number ? std::optional<double>(number.getValueAsDouble()) : std::nullopt;
 }
 
+llvm::StringMap<int64_t> attn::knownExtents(const Signature &signature) {
+  llvm::StringMap<int64_t> known;
+  auto lookup = [&](StringRef name) -> std::optional<int64_t> {
+    auto found = known.find(name);
+    return found == known.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (AxisAttr axis : signature.axes) {
+    if (axis.isRagged())
+      continue;
+    // An error means that the extent is known only at run time, or is refused there.
+    if (llvm::Expected<int64_t> value = axis.getExtent().evaluate(lookup))
+      known[axis.getName().getValue()] = *value;
+    else
+      llvm::consumeError(value.takeError());
+  }
+  return known;
+}
+
 bool attn::sameAxes(ArrayRef<StringAttr> a, ArrayRef<StringAttr> b) {
   return a.size() == b.size() && llvm::all_of(a, [&](StringAttr axis) { return llvm::is_contained(b, axis); });
 }

@@ -8,6 +8,7 @@
 #define ATTN_COMPILER_OPTIMIZE_EXPRESSIONS_H
 
 #include "dialects/attn/Attn.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace attn {
 
@@ -50,6 +51,9 @@ bool impliesConjunct(mlir::Value condition, mlir::Value wanted);
 
 /// The float constant that `value` is, through maps of constants; nothing otherwise.
 std::optional<double> floatConstant(mlir::Value value);
+
+/// The extents that follow from the declarations alone, by axis.
+llvm::StringMap<int64_t> knownExtents(const Signature &signature);
 
 /// The same axes, in any order.
 bool sameAxes(llvm::ArrayRef<mlir::StringAttr> a, llvm::ArrayRef<mlir::StringAttr> b);

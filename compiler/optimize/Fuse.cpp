@@ -142,7 +142,7 @@ private:
     OpBuilder builder(anchor);
     FlashPlan plan{score.value, score.condition, softmax.getSink(), SmallVector<Value>(values), softmax.getOver()};
     plan.logsumexp = weights || !lses.empty();
-    FlashOp flash = buildFlash(builder, softmax.getLoc(), plan);
+    FlashOp flash = buildFlash(builder, anchor->getLoc(), plan);
     for (auto [mix, output] : llvm::zip(mixes, flash.getOutputs())) {
       ContractOp old = mix;
       old.replaceAllUsesWith(output);

@@ -7,7 +7,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/StringMap.h"
 #include <cmath>
 
 #define DEBUG_TYPE "attn-simplify"
@@ -23,25 +22,6 @@ using namespace attn;
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
-
-/// Extents that follow from the declarations alone.
-static llvm::StringMap<int64_t> knownExtents(const Signature &signature) {
-  llvm::StringMap<int64_t> known;
-  auto lookup = [&](StringRef name) -> std::optional<int64_t> {
-    auto found = known.find(name);
-    return found == known.end() ? std::nullopt : std::optional(found->second);
-  };
-  for (AxisAttr axis : signature.axes) {
-    if (axis.isRagged())
-      continue;
-    // An error means that the extent is known only at run time, or is refused there.
-    if (llvm::Expected<int64_t> value = axis.getExtent().evaluate(lookup))
-      known[axis.getName().getValue()] = *value;
-    else
-      llvm::consumeError(value.takeError());
-  }
-  return known;
-}
 
 static void foldExtents(ProgramOp program) {
   llvm::StringMap<int64_t> known = knownExtents(Signature(program));

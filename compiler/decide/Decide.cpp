@@ -1,0 +1,47 @@
+//===- Decide.cpp - attn-decide ---------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/decide/Absence.h"
+#include "compiler/decide/Decider.h"
+#include "compiler/decide/Passes.h"
+
+#define DEBUG_TYPE "attn-decide"
+
+namespace attn {
+#define GEN_PASS_DEF_DECIDE
+#include "compiler/decide/Passes.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+struct Decide : attn::impl::DecideBase<Decide> {
+  using DecideBase::DecideBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::Expected<Target> found = findTarget(target);
+    if (!found)
+      return fail(found.takeError());
+    llvm::Expected<std::vector<StageSchedule>> given = parseSchedules(schedule);
+    if (!given)
+      return fail(given.takeError());
+    ScheduleChooser chooser(std::move(*found), std::move(*given));
+    for (ProgramOp program : llvm::to_vector(module.getOps<ProgramOp>())) {
+      makeAbsenceExplicit(program);
+      FailureOr<KernelOp> kernel = Decider(program, chooser).run();
+      if (failed(kernel))
+        return signalPassFailure();
+      program.erase();
+    }
+    if (failed(chooser.checkAllUsed(module)))
+      signalPassFailure();
+  }
+
+  void fail(llvm::Error error) {
+    getOperation().emitError(llvm::toString(std::move(error)));
+    signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,220 @@
+//===- Decider.cpp - one program's stages -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/decide/Decider.h"
+#include "compiler/optimize/Expressions.h"
+
+using namespace mlir;
+using namespace attn;
+
+Decider::Decider(ProgramOp program, ScheduleChooser &chooser)
+    : program(program), chooser(chooser), signature(program), block(program.getBody().front()),
+      dependences(block, progress), layout(program), builder(program) {
+  kernel = KernelOp::create(builder, program.getLoc(), program.getSymNameAttr(), program.getArgsAttr(),
+                            program.getAxesAttr(), program.getFactsAttr(), program.getPreciseAttr());
+  Block &body = kernel.getBody().emplaceBlock();
+  for (BlockArgument argument : block.getArguments())
+    arguments.map(argument, body.addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToEnd(&body);
+}
+
+FailureOr<KernelOp> Decider::run() {
+  if (failed(emitChecks()))
+    return failure();
+  for (WriteOp write : block.getOps<WriteOp>())
+    if (failed(emitWrite(write)))
+      return failure();
+  return kernel;
+}
+
+/// Ragged extents and requirements are evaluated before anything runs.
+LogicalResult Decider::emitChecks() {
+  Inliner inliner(builder, progress.stored, arguments);
+  for (Operation &op : block) {
+    if (!isa<RequireOp, RaggedOp>(op))
+      continue;
+    if (!dependences.leavesOf(&op, {}).empty())
+      return op.emitError("a requirement or an extent cannot wait for a contraction, a reduction or a rotation");
+    inliner.cloned(&op);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+LogicalResult Decider::emitWrite(WriteOp write) {
+  if (progress.written.contains(write))
+    return success();
+  if (failed(saveWhatChanges(write)))
+    return failure();
+  // The last operation over the place's axes takes the write into its stage, if it can.
+  AxisList place = unionOfAxes(write.getIndices());
+  Operation *anchor = nullptr;
+  for (Value leaf : dependences.leavesOf(write, {})) {
+    Operation *op = leaf.getDefiningOp();
+    if (isHeavy(op) && valueType(leaf).getAxes() == ArrayRef<StringAttr>(place) &&
+        (!anchor || anchor->isBeforeInBlock(op)))
+      anchor = op;
+  }
+  if (anchor && failed(emitHeavy(anchor, write)))
+    return failure();
+  if (progress.written.contains(write))
+    return success();
+  if (failed(storeAll([&] { return dependences.leavesOf(write, {}); })))
+    return failure();
+  return emitStage(nullptr, StageShape::Nest, Output{{}, {}, {write}});
+}
+
+LogicalResult Decider::saveWhatChanges(WriteOp write) {
+  for (Operation *user : llvm::to_vector(write.getRef().getUsers())) {
+    auto read = dyn_cast<ReadOp>(user);
+    if (!read || !read->isBeforeInBlock(write) || progress.stored.contains(read))
+      continue;
+    if (dependences.isNeededBehind(read, write) && failed(storePointwise(read, "saved")))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Decider::storeAll(llvm::function_ref<Dependences::Values()> leaves) {
+  for (Dependences::Values now = leaves(); !now.empty(); now = leaves())
+    if (failed(store(now.front())))
+      return failure();
+  return success();
+}
+
+LogicalResult Decider::store(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isHeavy(op))
+    return emitHeavy(op, {});
+  return storePointwise(value, "value");
+}
+
+LogicalResult Decider::storePointwise(Value value, StringRef name) {
+  auto leaves = [&] {
+    Dependences::Values found;
+    dependences.collectLeaves(value, {}, found);
+    return found;
+  };
+  if (failed(storeAll(leaves)))
+    return failure();
+  if (progress.stored.contains(value))
+    return success();
+  return emitStage(nullptr, StageShape::Nest, Output{{}, value, {}}, name);
+}
+
+LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
+  // A stage that is asked for again left something unstored; going on would never end.
+  if (!begun.insert(op).second)
+    return op->emitError("no order of stages was found for this operation");
+  progress.running.insert(op);
+  if (failed(storeAll([&] { return dependences.leavesOf(op, {}); })))
+    return failure();
+  OutputPlanner planner(block, progress, dependences, root);
+  SmallVector<Output> outputs = llvm::map_to_vector(op->getResults(), [&](Value result) { return planner.plan(result); });
+  auto leaves = [&] {
+    Dependences::Values found;
+    for (const Output &output : outputs) {
+      if (output.stored)
+        dependences.collectLeaves(output.stored, output.result, found);
+      for (WriteOp write : output.writes)
+        for (Value value : valuesReadBy(write))
+          dependences.collectLeaves(value, output.result, found);
+    }
+    return found;
+  };
+  if (failed(storeAll(leaves)))
+    return failure();
+  FailureOr<StageShape> kind = prepare(op, outputs);
+  if (failed(kind) || failed(emitStage(op, *kind, outputs)))
+    return failure();
+  progress.running.erase(op);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of stages
+//===----------------------------------------------------------------------===//
+
+static bool isPlainIndex(Value index) { return isa_and_nonnull<IndexOp>(index.getDefiningOp()); }
+
+bool Decider::isPlainRead(Value value) const {
+  if (progress.stored.contains(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (auto take = dyn_cast<TakeOp>(op))
+    return llvm::all_of(take.getIndices(), isPlainIndex);
+  auto read = dyn_cast<ReadOp>(op);
+  return read && llvm::all_of(read.getIndices(), isPlainIndex) &&
+         read.getIndices().size() == valueType(read).getAxes().size();
+}
+
+bool Decider::readsBuffer(Value value) const {
+  if (auto found = progress.stored.find(value); found != progress.stored.end())
+    return isa_and_nonnull<BufferOp>(found->second.ref.getDefiningOp());
+  Operation *op = value.getDefiningOp();
+  if (auto take = dyn_cast<TakeOp>(op))
+    return readsBuffer(take.getValue());
+  return llvm::any_of(valuesReadBy(op), [&](Value operand) { return readsBuffer(operand); });
+}
+
+FailureOr<StageShape> Decider::prepare(Operation *op, ArrayRef<Output> outputs) {
+  SmallVector<std::pair<Value, StringRef>> wanted;
+  StageShape kind = StageShape::Nest;
+  if (auto contract = dyn_cast<ContractOp>(op))
+    return prepareContract(contract, outputs);
+  if (auto flash = dyn_cast<FlashOp>(op)) {
+    // They are read once per query tile. What is computed from arguments alone, as cached or quantised keys are,
+    // is not worth the memory; what lies in a buffer anyway is.
+    kind = StageShape::Flash;
+    for (Value key : flash.getKeys())
+      wanted.push_back({key, "keys"});
+    for (Value value : flash.getValues())
+      wanted.push_back({value, "values"});
+    llvm::erase_if(wanted, [&](auto &side) { return !readsBuffer(side.first); });
+  } else if (auto rope = dyn_cast<RopeOp>(op)) {
+    // One angle serves all heads.
+    wanted = {{rope.getCos(), "cos"}, {rope.getSin(), "sin"}};
+  }
+  for (auto [value, name] : wanted)
+    if (!isPlainRead(value) && !mayBeAbsent(value) && failed(storePointwise(value, name)))
+      return failure();
+  return kind;
+}
+
+/// The innermost axis of what an output stores first; null when it has none.
+static StringAttr innermostAxis(const Output &output, const Layout &layout) {
+  if (output.stored) {
+    AxisList axes = layout.of(output.stored);
+    return axes.empty() ? StringAttr() : axes.back();
+  }
+  if (output.writes.empty() || WriteOp(output.writes.front()).getIndices().empty())
+    return {};
+  auto index = WriteOp(output.writes.front()).getIndices().back().getDefiningOp<IndexOp>();
+  return index ? index.getAxisAttr() : StringAttr();
+}
+
+FailureOr<StageShape> Decider::prepareContract(ContractOp op, ArrayRef<Output> outputs) {
+  auto ownAxes = [](Value side, Value other) {
+    return llvm::count_if(valueType(side).getAxes(), [&](StringAttr axis) { return !valueType(other).hasAxis(axis); });
+  };
+  auto fits = [&](Value side, Value other) {
+    return valueType(side).getElementType().isF32() && ownAxes(side, other) > 0 && !mayBeAbsent(side) &&
+           llvm::none_of(valueType(side).getAxes(),
+                         [&](StringAttr axis) { return signature.findAxis(axis).isRagged(); });
+  };
+  Value row = op.getLhs(), lane = op.getRhs();
+  if (!fits(row, lane) || !fits(lane, row))
+    return StageShape::Nest;
+  // Lanes run along the innermost stored axis, so that whole vectors are stored.
+  StringAttr innermost = innermostAxis(outputs.front(), layout);
+  bool rowHas = innermost && valueType(row).hasAxis(innermost), laneHas = innermost && valueType(lane).hasAxis(innermost);
+  if ((rowHas && !laneHas) || (rowHas == laneHas && !isPlainRead(row) && isPlainRead(lane)))
+    std::swap(row, lane);
+  if (!isPlainRead(row) && failed(storePointwise(row, "rows")))
+    return failure();
+  laneSides[op] = lane;
+  return StageShape::Contract;
+}

@@ -1,0 +1,80 @@
+//===- Decider.h - one program's stages -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turns a program into a kernel, write by write in the program's order: what a write needs is
+// stored first, and what follows an expensive operation element by element joins its stage.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_DECIDE_DECIDER_H
+#define ATTN_COMPILER_DECIDE_DECIDER_H
+
+#include "compiler/decide/Dependences.h"
+#include "compiler/decide/Layout.h"
+#include "compiler/decide/Outputs.h"
+#include "compiler/decide/StageSchedules.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace attn {
+
+class Decider {
+public:
+  Decider(ProgramOp program, ScheduleChooser &chooser);
+
+  /// Puts the kernel in front of the program. On failure a diagnostic says why.
+  mlir::FailureOr<KernelOp> run();
+
+private:
+  using Value = mlir::Value;
+  using LogicalResult = mlir::LogicalResult;
+
+  LogicalResult emitChecks();
+  LogicalResult emitWrite(WriteOp write);
+  /// Copies what is still needed of a tensor that is about to change.
+  LogicalResult saveWhatChanges(WriteOp write);
+
+  /// Stores leaves until there are none: storing one may make others unnecessary.
+  LogicalResult storeAll(llvm::function_ref<Dependences::Values()> leaves);
+  LogicalResult store(Value value);
+  /// Stores a pointwise value that the next stage wants to read plainly; `name` where the program has none.
+  LogicalResult storePointwise(Value value, llvm::StringRef name);
+  /// Emits the stage of a heavy operation; `root` is the write for whose sake, or null.
+  LogicalResult emitHeavy(mlir::Operation *op, WriteOp root);
+  /// Sees to it that a stage of its own kind can read what `op` reads; the kind that it is.
+  mlir::FailureOr<StageShape> prepare(mlir::Operation *op, llvm::ArrayRef<Output> outputs);
+  mlir::FailureOr<StageShape> prepareContract(ContractOp op, llvm::ArrayRef<Output> outputs);
+
+  /// One stage: `op` (or null), then what its outputs say.
+  LogicalResult emitStage(mlir::Operation *op, StageShape kind, llvm::ArrayRef<Output> outputs,
+                          llvm::StringRef name = "");
+  void emitOutput(Inliner &inliner, mlir::OpBuilder &builder, const Output &output);
+  Stored place(const Output &output);
+  std::string stageName(mlir::Operation *op, llvm::ArrayRef<Output> outputs, llvm::StringRef otherwise);
+  mlir::Operation *cloneContract(Inliner &inliner, mlir::OpBuilder &builder, ContractOp contract);
+
+  /// Read at the indices of its axes, from a place of its own.
+  bool isPlainRead(Value value) const;
+  /// Whether a value that is computed in place reads a buffer.
+  bool readsBuffer(Value value) const;
+
+  ProgramOp program;
+  ScheduleChooser &chooser;
+  Signature signature;
+  mlir::Block &block;
+  Progress progress;
+  Dependences dependences;
+  Layout layout;
+  KernelOp kernel;
+  mlir::OpBuilder builder;
+  mlir::IRMapping arguments;
+  /// Buffers stand in front of it.
+  mlir::Operation *firstStage = nullptr;
+  llvm::StringSet<> names;
+  /// Where values are going to be stored, and operations whose stage has been begun.
+  StoredValues places;
+  llvm::DenseSet<mlir::Operation *> begun;
+  /// The lane side of contractions that become a contract stage.
+  llvm::DenseMap<mlir::Operation *, Value> laneSides;
+};
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_DECIDE_DECIDER_H
