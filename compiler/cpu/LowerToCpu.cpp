@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Entry.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/cpu/Requirements.h"
 #include "compiler/cpu/StageLowering.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -29,6 +30,8 @@ public:
         return failure();
     }
     lowerScratch();
+    if (failed(lowerRequirements()))
+      return failure();
     return buildEntry(kernel->getParentOfType<ModuleOp>(), layout);
   }
 
@@ -71,6 +74,20 @@ private:
     if (failed(lowering.emitTask(f, function.getArgument(1))))
       return failure();
     func::ReturnOp::create(f.builder(), loc);
+    return success();
+  }
+
+  LogicalResult lowerRequirements() {
+    SmallVector<RequireOp> requirements(kernel.getBody().getOps<RequireOp>());
+    if (requirements.empty())
+      return success();
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    func::FuncOp function = makeFunction(".require", {pointer}, {builder.getI32Type()}, kernel.getLoc());
+    FunctionScope f(function, layout);
+    FailureOr<Value> failing = emitRequirements(f, requirements);
+    if (failed(failing))
+      return failure();
+    func::ReturnOp::create(f.builder(), kernel.getLoc(), *failing);
     return success();
   }
 
