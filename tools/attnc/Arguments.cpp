@@ -4,6 +4,7 @@
 
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Npy.h"
+#include "dialects/reference/Poison.h"
 #include "tools/attnc/Options.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -129,7 +130,12 @@ llvm::Expected<AcceptedInputs> attnc::makeAcceptedInputs(const Signature &signat
     auto inputs = makeInputs(signature, extents, inputCase, seed, shrink);
     if (!inputs)
       return inputs.takeError();
-    auto expected = reference::interpret(signature.body->getParentOp(), *inputs);
+    mlir::Operation *program = signature.body->getParentOp();
+    auto expected = reference::interpret(program, *inputs);
+    if (expected && inputCase.poisonsAbsent) {
+      reference::Poisoned poisoned = reference::poisonAbsent(program, *inputs, std::move(*expected));
+      return AcceptedInputs{std::move(poisoned.arguments), std::move(poisoned.expected)};
+    }
     if (expected)
       return AcceptedInputs{std::move(*inputs), std::move(*expected)};
     if (shrink == lastShrink)
