@@ -16,15 +16,9 @@ static Error applyMask(FlashOp op, Tensor &score, const Tensor &mask) {
                              ", which the score lacks");
   Cursor at(score.axes, score.shape);
   unsigned m = at.follow(mask);
-  for (int64_t i = 0, n = score.size(); i < n; ++i, at.next()) {
-    uint8_t kept = mask.flags[at[m]], flags = score.flags[i];
-    bool holds = mask.condition[at[m]];
-    if (!holds && !(kept & Unsure))
-      score.flags[i] = kept & Bad;
-    else
-      score.flags[i] = (holds ? flags & kept & Present : 0) |
-                       ((flags | kept) & (Bad | Unsure));
-  }
+  for (int64_t i = 0, n = score.size(); i < n; ++i, at.next())
+    score.flags[i] =
+        kept(score.flags[i], mask.condition[at[m]], mask.flags[at[m]]);
   return Error::success();
 }
 

@@ -109,7 +109,7 @@ static Error evaluateMap(Machine &machine, MapOp op) {
         uint8_t own = input.first->flags[at[t]];
         if (hasSlack(*input.first, at[t]))
           own &= ~Unsure;
-        flags = (flags & own & Present) | ((flags | own) & (Bad | Unsure));
+        flags = joined(flags, own);
       }
       result->flags[start + k] = flags;
     }

@@ -27,7 +27,7 @@ public:
     for (size_t k = 0; k < tensors.size(); ++k) {
       here[k] = tensors[k]->integer[at[places[k]]];
       uint8_t own = tensors[k]->flags[at[places[k]]];
-      flags = (flags & own & Present) | ((flags | own) & (Bad | Unsure));
+      flags = joined(flags, own);
     }
     return flags;
   }
@@ -60,8 +60,7 @@ static Error evaluateRead(Machine &machine, ReadOp op) {
     }
     memory.read(*from, *result, i);
     uint8_t own = result->flags[i];
-    result->flags[i] =
-        (flags & own & Present) | ((flags | own) & (Bad | Unsure));
+    result->flags[i] = joined(flags, own);
   }
   machine.space.cutRagged(*result);
   machine.set(op.getResult(), std::move(*result));

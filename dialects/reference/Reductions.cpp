@@ -142,7 +142,7 @@ struct Split {
 };
 
 llvm::SmallVector<StringAttr, 8>
-joined(std::initializer_list<llvm::ArrayRef<StringAttr>> lists) {
+listed(std::initializer_list<llvm::ArrayRef<StringAttr>> lists) {
   llvm::SmallVector<StringAttr, 8> all;
   for (llvm::ArrayRef<StringAttr> list : lists)
     all.append(list.begin(), list.end());
@@ -167,7 +167,7 @@ Expected<Tensor> contract(Machine &machine, const Tensor &lhs,
   auto packed = [&](const Tensor &own, llvm::ArrayRef<StringAttr> axes,
                     const Tensor &other) {
     bool mayRound = !machine.precise && !own.isDouble;
-    auto order = joined({split.batch, axes, over});
+    auto order = listed({split.batch, axes, over});
     return pack(own, order, shapeOf(own, order),
                 mayRound ? other.narrow : std::nullopt);
   };
@@ -175,7 +175,7 @@ Expected<Tensor> contract(Machine &machine, const Tensor &lhs,
   int64_t depth = product(shapeOf(lhs, over)),
           rows = product(shapeOf(lhs, split.left));
   int64_t columns = product(shapeOf(rhs, split.right));
-  auto order = joined({split.batch, split.left, split.right});
+  auto order = listed({split.batch, split.left, split.right});
   Cursor at(order, shapeOf(*out, order));
   unsigned o = at.follow(*out);
   for (int64_t i = 0, n = out->size(); i < n; ++i, at.next()) {

@@ -68,7 +68,7 @@ static Error evaluateRope(Machine &machine, RopeOp op) {
     int64_t c = at[ic] + pairing.pair(e) * stepC,
             s = at[is] + pairing.pair(e) * stepS;
     for (uint8_t other : {x.flags[partner], cosine.flags[c], sine.flags[s]})
-      flags = (flags & other & Present) | ((flags | other) & (Bad | Unsure));
+      flags = joined(flags, other);
     result->flags[i] = flags;
     result->setNumber(i,
                       rotate(x.number(own), x.number(partner), cosine.number(c),

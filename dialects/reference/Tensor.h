@@ -19,6 +19,21 @@ enum class Kind { Number, Integer, Condition };
 /// depends on a comparison that rounding may turn.
 enum Flag : uint8_t { Present = 1, Bad = 2, Unsure = 4 };
 
+/// What is known of something computed from two elements: absence, faults and
+/// doubt all carry over.
+inline uint8_t joined(uint8_t a, uint8_t b) {
+  return (a & b & Present) | ((a | b) & (Bad | Unsure));
+}
+
+/// What is left of an element's flags where a condition keeps or drops it.
+/// Where it surely drops it, nothing else about the element matters.
+inline uint8_t kept(uint8_t flags, bool holds, uint8_t condition) {
+  if (!holds && !(condition & Unsure))
+    return condition & Bad;
+  uint8_t both = joined(flags, condition);
+  return holds ? both : both & ~Present;
+}
+
 struct Tensor {
   llvm::SmallVector<mlir::StringAttr, 6> axes;
   Shape shape;

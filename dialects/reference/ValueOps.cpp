@@ -83,8 +83,7 @@ static Error evaluateLazy(Machine &machine, mlir::Operation *op, bool decides) {
       result->flags[i] = left;
     } else {
       result->condition[i] = decides ? a || b : a && b;
-      result->flags[i] =
-          (left & right & Present) | ((left | right) & (Bad | Unsure));
+      result->flags[i] = joined(left, right);
       if (settled)
         result->flags[i] &= ~Unsure;
     }
@@ -153,14 +152,9 @@ static Error evaluateWhere(Machine &machine, WhereOp op) {
   Cursor at(result->axes, result->shape);
   unsigned v = at.follow(value), c = at.follow(test);
   for (int64_t i = 0, n = result->size(); i < n; ++i, at.next()) {
-    uint8_t flags = value.flags[at[v]], kept = test.flags[at[c]];
-    bool holds = test.condition[at[c]];
     result->copy(i, value, at[v]);
-    if (!holds && !(kept & Unsure))
-      result->flags[i] = kept & Bad; // Surely absent; nothing else matters.
-    else
-      result->flags[i] = (holds ? flags & kept & Present : 0) |
-                         ((flags | kept) & (Bad | Unsure));
+    result->flags[i] =
+        kept(value.flags[at[v]], test.condition[at[c]], test.flags[at[c]]);
   }
   machine.set(op.getResult(), std::move(*result));
   return Error::success();
@@ -211,7 +205,7 @@ static Error evaluateTake(Machine &machine, TakeOp op) {
     for (auto [k, axis] : llvm::enumerate(taken)) {
       int64_t index = indices[k]->integer[at[places[k]]];
       uint8_t own = indices[k]->flags[at[places[k]]];
-      flags = (flags & own & Present) | ((flags | own) & (Bad | Unsure));
+      flags = joined(flags, own);
       if (inside(machine.space, axis, ragged[k], ragged[k] ? at[limits[k]] : 0,
                  index))
         from += index * steps[k];
@@ -224,8 +218,7 @@ static Error evaluateTake(Machine &machine, TakeOp op) {
     }
     result->copy(i, value, from);
     uint8_t own = value.flags[from];
-    result->flags[i] =
-        (flags & own & Present) | ((flags | own) & (Bad | Unsure));
+    result->flags[i] = joined(flags, own);
   }
   machine.space.cutRagged(*result);
   machine.set(op.getResult(), std::move(*result));
