@@ -55,8 +55,23 @@ FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
   return module;
 }
 
+FailureOr<std::string> Driver::scheduleText() {
+  if (options.schedulePath.empty())
+    return std::string();
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(options.schedulePath, &problem);
+  if (!text)
+    return emitError(UnknownLoc::get(context.get()), problem), failure();
+  if (!llvm::is_contained(filesRead, options.schedulePath))
+    filesRead.push_back(options.schedulePath);
+  return text->getBuffer().str();
+}
+
 LogicalResult Driver::lower(ModuleOp programs, llvm::StringRef stage) {
+  FailureOr<std::string> schedule = scheduleText();
+  if (failed(schedule))
+    return failure();
   PassManager passes(context.get());
-  buildPipeline(passes, stage);
+  buildPipeline(passes, stage, {options.targets.front(), *schedule});
   return passes.run(programs);
 }

@@ -47,11 +47,12 @@ public:
   /// Runs the stages (Pipelines.h) up to and including `stage` for the first target.
   mlir::LogicalResult lower(mlir::ModuleOp programs, llvm::StringRef stage);
 
-  /// Writes `directory/stem.o` and so on from the programs of the first stage. `written` gets the paths.
+  /// Writes `directory/stem.o` and so on from the programs of the first stage. `written` gets the paths. Targets of
+  /// one architecture share one object; with several architectures, each one's files carry its name.
   mlir::LogicalResult emit(mlir::ModuleOp programs, llvm::ArrayRef<Output> outputs, llvm::StringRef directory,
                            llvm::StringRef stem, std::vector<std::string> &written);
 
-  /// The bytes of the object that `emit` would write.
+  /// The bytes of the object that `emit` would write for targets of one architecture.
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> compileObject(mlir::ModuleOp programs);
 
   /// Every file that was read, for dependency files.
@@ -59,6 +60,12 @@ public:
 
 private:
   struct Diagnostics;
+  struct Lowered;
+  struct Files;
+
+  mlir::FailureOr<std::string> scheduleText();
+  mlir::FailureOr<std::vector<Lowered>> lowerAll(mlir::ModuleOp programs);
+  mlir::LogicalResult emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<Output> outputs, Files &files);
 
   DriverOptions options;
   std::unique_ptr<mlir::MLIRContext> context;

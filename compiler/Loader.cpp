@@ -108,6 +108,9 @@ void addThrough(llvm::Module &module, llvm::StringRef callee, const Signature &s
 } // namespace
 
 llvm::Expected<LoadedObject::Kernel> LoadedObject::find(const Signature &signature) {
+  auto known = found.find(signature.name);
+  if (known != found.end())
+    return known->second;
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("through", *context);
   module->setDataLayout(jit->getDataLayout());
@@ -123,5 +126,7 @@ llvm::Expected<LoadedObject::Kernel> LoadedObject::find(const Signature &signatu
   auto workspace = jit->lookup(workspaceName + ".through");
   if (!workspace)
     return workspace.takeError();
-  return Kernel{call->toPtr<decltype(Kernel::call)>(), workspace->toPtr<decltype(Kernel::workspace)>()};
+  Kernel kernel{call->toPtr<decltype(Kernel::call)>(), workspace->toPtr<decltype(Kernel::workspace)>()};
+  found[signature.name] = kernel;
+  return kernel;
 }

@@ -9,6 +9,7 @@
 
 #include "attn/runtime.h"
 #include "dialects/attn/Attn.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
@@ -34,6 +35,7 @@ public:
 private:
   explicit LoadedObject(std::unique_ptr<llvm::orc::LLJIT> jit);
   std::unique_ptr<llvm::orc::LLJIT> jit;
+  llvm::StringMap<Kernel> found;
 };
 
 } // namespace attn

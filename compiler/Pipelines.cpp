@@ -46,6 +46,8 @@ const Stage stages[] = {
        decide.schedule = options.schedule;
        passes.addPass(createDecide(decide));
      }},
+    {"lower-to-cpu", [](OpPassManager &passes, const PipelineOptions &) { passes.addPass(createLowerToCpu()); }},
+    {"llvm", [](OpPassManager &passes, const PipelineOptions &) { buildLowerToLLVM(passes); }},
 };
 
 } // namespace
@@ -60,9 +62,13 @@ llvm::ArrayRef<llvm::StringRef> attn::stageNames() {
   return names;
 }
 
-void attn::buildPipeline(OpPassManager &passes, llvm::StringRef untilStage, const PipelineOptions &options) {
+void attn::buildPipeline(OpPassManager &passes, llvm::StringRef untilStage, const PipelineOptions &options,
+                         llvm::StringRef afterStage) {
+  bool started = afterStage.empty();
   for (const Stage &stage : stages) {
-    stage.add(passes, options);
+    if (started)
+      stage.add(passes, options);
+    started |= stage.name == afterStage;
     if (stage.name == untilStage)
       return;
   }

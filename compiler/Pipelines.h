@@ -21,8 +21,9 @@ struct PipelineOptions {
 /// Stages in order; the first is what the frontend makes.
 llvm::ArrayRef<llvm::StringRef> stageNames();
 
-/// The passes of all stages up to and including `untilStage`, for a module.
-void buildPipeline(mlir::OpPassManager &passes, llvm::StringRef untilStage, const PipelineOptions &options = {});
+/// The passes of all stages behind `afterStage` (empty: from the start), up to and including `untilStage`, for a module.
+void buildPipeline(mlir::OpPassManager &passes, llvm::StringRef untilStage, const PipelineOptions &options = {},
+                   llvm::StringRef afterStage = "");
 
 /// Makes every pass of the house known by its name.
 void registerAttnPasses();

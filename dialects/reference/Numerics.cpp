@@ -30,6 +30,9 @@ Number squareRoot(Number x) {
 }
 
 Number reciprocalSquareRoot(Number x) {
+  // At the pole, as in the usual scale of a width of 0, nothing is promised: a kernel may scale before it sums.
+  if (x.value == 0)
+    return Number::unbounded(1 / std::sqrt(x.value));
   return loosened(monotone([](double v) { return 1 / std::sqrt(v); }, x),
                   kFunction);
 }

@@ -22,7 +22,8 @@ static cl::opt<std::string> outputFolder("out", cl::desc("Write results and inou
                                          cl::sub(interpretCommand()));
 static cl::list<std::string> extentTexts("set", cl::desc("Extents of axes for inputs that are made up: B=2,S=10"),
                                          cl::value_desc("AXIS=extent,..."), cl::sub(runCommand()),
-                                         cl::sub(interpretCommand()), cl::sub(checkCommand()), cl::sub(benchCommand()));
+                                         cl::sub(interpretCommand()), cl::sub(checkCommand()),
+                                         cl::sub(inspectCommand()), cl::sub(benchCommand()));
 static cl::opt<bool> random_("random", cl::desc("Make up the inputs that --in does not give"), cl::sub(runCommand()),
                              cl::sub(interpretCommand()));
 static cl::opt<unsigned> seed("seed", cl::desc("Where made-up inputs start (default 0)"), cl::init(0),

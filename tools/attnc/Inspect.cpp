@@ -4,9 +4,11 @@
 // Prints the program after any stage, and compares stages with one another by the interpreter.
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
+#include "compiler/decide/StageSchedules.h"
 #include "dialects/reference/Compare.h"
 #include "dialects/reference/Interpreter.h"
 #include "tools/attnc/Arguments.h"
+#include "tools/attnc/Memory.h"
 #include "tools/attnc/Options.h"
 #include "tools/attnc/Session.h"
 
@@ -22,6 +24,12 @@ static cl::opt<bool> printChanged("print-changed", cl::desc("Print the program a
 static cl::opt<bool> interpretEach("interpret-each",
                                    cl::desc("Run each stage down to attn.kernel in the interpreter and compare"),
                                    cl::sub(inspectCommand()));
+
+static cl::opt<std::string> schedule("schedule", cl::ValueOptional,
+                                     cl::desc("Print the schedules that were chosen; with =file, use those of a file"),
+                                     cl::value_desc("file"), cl::sub(inspectCommand()));
+static cl::opt<bool> memory("memory", cl::desc("Print the elements of caches and the workspace (extents: --set)"),
+                            cl::sub(inspectCommand()));
 
 namespace {
 
@@ -128,9 +136,25 @@ int attnc::runInspect() {
     printError("'" + after + "' is not a stage; --list-stages lists them");
     return couldNotRun;
   }
+  bool printSchedule = schedule.getNumOccurrences() && schedule.empty();
+  schedulePath = schedule;
   auto session = loadSpec();
   if (!session)
     return failure;
+  if (printSchedule) {
+    auto decided = moduleAfter(*session, "decide");
+    if (!decided)
+      return failure;
+    llvm::outs() << printSchedules(schedulesOf(*decided));
+    return success;
+  }
+  if (memory) {
+    if (llvm::Error error = printMemory(*session)) {
+      printError(std::move(error));
+      return failure;
+    }
+    return success;
+  }
   if (printChanged)
     return printEachChange(*session);
   if (interpretEach) {

@@ -54,7 +54,8 @@ static cl::opt<std::string> targetNames("target",
                                         cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, aarch64"),
                                         cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
                                         cl::sub(inspectCommand()));
-static cl::opt<std::string> schedulePath("schedule", cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
+cl::opt<std::string> attnc::schedulePath("schedule",
+                                         cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
                                          cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
                                          cl::sub(checkCommand()), cl::sub(benchCommand()));
 cl::opt<int> attnc::threads("threads", cl::desc("Threads to run on (default: all)"), cl::init(0), cl::sub(runCommand()),

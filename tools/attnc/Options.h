@@ -37,6 +37,7 @@ llvm::cl::SubCommand &formatCommand();
 
 extern llvm::cl::opt<std::string> specPath;
 extern llvm::cl::opt<std::string> kernelName;
+extern llvm::cl::opt<std::string> schedulePath;
 extern llvm::cl::opt<int> threads;
 
 /// `B=2,S=10` as axes with extents.

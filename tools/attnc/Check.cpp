@@ -1,0 +1,275 @@
+//===- Check.cpp - attnc check --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled kernels against the interpreter: odd extents, ordinary and adversarial inputs, layouts, 1 to 3 threads. Each
+// element must lie within the interpreter's bound, and the bits must not depend on threads or layout.
+//===----------------------------------------------------------------------===//
+#include "dialects/reference/Compare.h"
+#include "dialects/reference/Interpreter.h"
+#include "tools/attnc/Arguments.h"
+#include "tools/attnc/Execute.h"
+#include "tools/attnc/Grid.h"
+#include "tools/attnc/Options.h"
+#include "tools/attnc/Session.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include <set>
+
+namespace cl = llvm::cl;
+using namespace attn;
+using namespace attnc;
+using reference::Outcome;
+
+static cl::opt<std::string> caseName("case", cl::desc("Only this kind of input (--list-cases)"), cl::value_desc("name"),
+                                     cl::sub(checkCommand()));
+static cl::opt<bool> listCases("list-cases", cl::desc("List the kinds of input"), cl::sub(checkCommand()));
+static cl::opt<double> effort("effort", cl::desc("Largest number of operations of one case (default 2e7)"), cl::init(2e7),
+                              cl::sub(checkCommand()));
+static cl::opt<std::string> objectPath("object", cl::desc("Check the kernels of this object file, not those compiled now"),
+                                       cl::value_desc("file"), cl::sub(checkCommand()));
+static cl::opt<bool> asJson("json", cl::desc("Print one JSON object instead of text"), cl::sub(checkCommand()));
+
+namespace {
+
+struct Totals {
+  Outcome outcome = Outcome::NothingCompared;
+  int64_t cases = 0, skipped = 0, elements = 0, failed = 0;
+  /// The element nearest to its bound, or furthest past it.
+  reference::Difference worst;
+  std::string worstPlace;
+};
+
+/// One set of inputs for one program.
+struct Case {
+  const Signature &program;
+  std::string replay; // the command that runs it again
+  reference::Buffers inputs;
+};
+
+class Checker {
+public:
+  Checker(LoadedObject &object, Totals &totals) : object(object), totals(totals) {}
+
+  /// An error where the check itself could not run.
+  llvm::Error run(const Case &checked, const reference::Results &expected) {
+    ++totals.cases;
+    std::optional<reference::Buffers> first;
+    // The compact layout with each number of threads, then every other layout.
+    for (int threads : {1, 2, 3})
+      if (llvm::Error error = runOnce(checked, expected, threads, Layout::Compact, first))
+        return error;
+    for (Layout layout : {Layout::Padded, Layout::Strided, Layout::Reversed})
+      if (llvm::Error error = runOnce(checked, expected, 1 + int(layout) % 3, layout, first))
+        return error;
+    return llvm::Error::success();
+  }
+
+private:
+  llvm::Error runOnce(const Case &checked, const reference::Results &expected, int threads, Layout layout,
+                      std::optional<reference::Buffers> &first) {
+    auto where = [&] {
+      return " (" + std::to_string(threads) + " threads, " + layoutName(layout).str() + " arguments)\n  again: " +
+             checked.replay;
+    };
+    auto call = Call::prepare(object, checked.program, checked.inputs, threads, layout);
+    if (!call)
+      return call.takeError();
+    if (llvm::Error error = (*call)->run()) {
+      mismatch("refused inputs that the interpreter takes: " + llvm::toString(std::move(error)) + where());
+      return llvm::Error::success();
+    }
+    auto results = (*call)->results();
+    if (!results) {
+      mismatch(llvm::toString(results.takeError()) + where());
+      return llvm::Error::success();
+    }
+    if (!first) {
+      first = *results;
+      return compareAll(checked, expected, *results, where());
+    }
+    for (const auto &[name, buffer] : *results)
+      if (buffer.bytes != first->at(name).bytes) {
+        mismatch("the bits of '" + name + "' differ from those on one thread with compact arguments" + where());
+        return llvm::Error::success();
+      }
+    return llvm::Error::success();
+  }
+
+  llvm::Error compareAll(const Case &checked, const reference::Results &expected, const reference::Buffers &actual,
+                         const std::string &where) {
+    for (const auto &[name, result] : expected) {
+      auto found = actual.find(name);
+      if (found == actual.end())
+        continue;
+      auto comparison = reference::compare(name, result, found->second);
+      if (!comparison)
+        return comparison.takeError();
+      totals.outcome = reference::combine(totals.outcome, comparison->outcome());
+      totals.elements += comparison->compared;
+      totals.failed += comparison->failed;
+      if (!comparison->worstElements.empty()) {
+        const auto &[difference, place] = comparison->worstElements.front();
+        if (difference.ratio >= totals.worst.ratio) {
+          totals.worst = difference;
+          totals.worstPlace = name + " " + place;
+        }
+      }
+      if (comparison->outcome() == Outcome::Mismatch) {
+        llvm::outs() << checked.program.name << ":\n";
+        comparison->print(llvm::outs());
+        llvm::outs() << where << '\n';
+      }
+    }
+    return llvm::Error::success();
+  }
+
+  void mismatch(const std::string &text) {
+    totals.outcome = Outcome::Mismatch;
+    ++totals.failed;
+    llvm::outs() << text << '\n';
+  }
+
+  LoadedObject &object;
+  Totals &totals;
+};
+
+/// Sizes that the chosen schedule works in.
+llvm::Expected<std::vector<int64_t>> chosenTiles(Driver &driver, mlir::ModuleOp module) {
+  mlir::OwningOpRef<mlir::ModuleOp> decided = module.clone();
+  if (failed(driver.lower(*decided, "decide")))
+    return llvm::createStringError("the stages down to `decide` failed");
+  std::set<int64_t> sizes;
+  decided->walk([&](StageOp stage) {
+    ScheduleAttr schedule = stage.getSchedule();
+    sizes.insert({schedule.getLanes(), schedule.getLanes() * schedule.getVectors(), schedule.getRows(),
+                  schedule.getQueryTile(), schedule.getKeyTile()});
+  });
+  return std::vector<int64_t>(sizes.begin(), sizes.end());
+}
+
+std::string quoted(llvm::StringRef text) { return text.contains(' ') ? "'" + text.str() + "'" : text.str(); }
+
+/// The command up to what differs from case to case.
+std::string command(const Driver &driver, const Signature &program) {
+  std::string text = "attnc check " + quoted(specPath) + " --kernel=" + program.name.str();
+  for (const auto &[axis, extent] : driver.getOptions().defines)
+    text += " -D " + axis + "=" + std::to_string(extent);
+  if (!driver.getOptions().schedulePath.empty())
+    text += " --schedule=" + quoted(driver.getOptions().schedulePath);
+  if (!objectPath.empty())
+    text += " --object=" + quoted(objectPath);
+  return text;
+}
+
+llvm::Error checkGrid(const Driver &driver, const Signature &program, llvm::ArrayRef<int64_t> tiles, Checker &checker,
+                      Totals &totals) {
+  auto chosen = chosenExtents();
+  if (!chosen)
+    return chosen.takeError();
+  std::vector<Extents> grid = extentGrid(program, *chosen, tiles, effort);
+  llvm::ArrayRef<reference::InputCase> all = reference::inputCases();
+  for (auto [number, extents] : llvm::enumerate(grid)) {
+    for (auto [which, inputCase] : llvm::enumerate(all)) {
+      // All kinds of input on the first extents; elsewhere the ordinary kind and one more, in turn.
+      bool wanted = caseName.empty() ? number == 0 || which == 0 || which == 1 + number % (all.size() - 1)
+                                     : inputCase.name == caseName;
+      if (!wanted)
+        continue;
+      auto accepted = makeAcceptedInputs(program, extents, inputCase, chosenSeed());
+      if (!accepted) {
+        llvm::consumeError(accepted.takeError());
+        ++totals.skipped;
+        continue;
+      }
+      std::string again = command(driver, program) + " --set " + extentsText(program, extents) +
+                          " --case=" + inputCase.name.str() + " --seed=" + std::to_string(chosenSeed());
+      if (llvm::Error error = checker.run({program, again, std::move(accepted->inputs)}, accepted->expected))
+        return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkAll(Driver &driver, mlir::ModuleOp module, Totals &totals) {
+  auto object = objectPath.empty() ? loadObject(driver, module) : loadObject(objectPath);
+  if (!object)
+    return object.takeError();
+  llvm::Expected<std::vector<int64_t>> tiles = std::vector<int64_t>{8, 64};
+  if (objectPath.empty())
+    tiles = chosenTiles(driver, module);
+  if (!tiles)
+    return tiles.takeError();
+  Checker checker(**object, totals);
+  if (hasGivenInputs()) {
+    auto program = onlyProgram(module);
+    if (!program)
+      return program.takeError();
+    auto inputs = gatherInputs(*program);
+    if (!inputs)
+      return inputs.takeError();
+    auto expected = reference::interpret(program->body->getParentOp(), *inputs);
+    if (!expected)
+      return expected.takeError();
+    return checker.run({*program, command(driver, *program) + " with the same --in", std::move(*inputs)}, *expected);
+  }
+  for (const Signature &program : programsOf(module))
+    if (llvm::Error error = checkGrid(driver, program, *tiles, checker, totals))
+      return error;
+  return llvm::Error::success();
+}
+
+void report(const Totals &totals) {
+  llvm::StringRef word = totals.outcome == Outcome::Agree      ? "agree"
+                         : totals.outcome == Outcome::Mismatch ? "mismatch"
+                                                               : "nothing compared";
+  if (asJson) {
+    llvm::json::OStream json(llvm::outs(), 2);
+    json.object([&] {
+      json.attribute("outcome", word);
+      json.attribute("cases", totals.cases);
+      json.attribute("skipped", totals.skipped);
+      json.attribute("elements", totals.elements);
+      json.attribute("failed", totals.failed);
+      json.attribute("worst_ratio", totals.worst.ratio);
+      json.attribute("worst_error", totals.worst.error);
+      json.attribute("worst_bound", totals.worst.radius);
+      json.attribute("worst_place", totals.worstPlace);
+    });
+    llvm::outs() << '\n';
+    return;
+  }
+  llvm::outs() << word << ": " << totals.cases << " cases, " << totals.elements << " elements compared, " << totals.failed
+               << " wrong";
+  if (totals.skipped)
+    llvm::outs() << ", " << totals.skipped << " cases without valid inputs";
+  llvm::outs() << llvm::format("; largest error %.2g of its bound", totals.worst.ratio);
+  if (!totals.worstPlace.empty())
+    llvm::outs() << " at " << totals.worstPlace;
+  llvm::outs() << '\n';
+}
+
+} // namespace
+
+int attnc::runCheck() {
+  if (listCases) {
+    for (const reference::InputCase &inputCase : reference::inputCases()) {
+      llvm::outs() << inputCase.name;
+      llvm::outs().indent(16 - inputCase.name.size()) << inputCase.what << '\n';
+    }
+    return success;
+  }
+  if (!caseName.empty() && !reference::findInputCase(caseName)) {
+    printError("'" + caseName + "' is not a kind of input; --list-cases lists them");
+    return couldNotRun;
+  }
+  auto session = loadSpec();
+  if (!session)
+    return couldNotRun;
+  Totals totals;
+  if (llvm::Error error = checkAll(*session->driver, *session->module, totals)) {
+    printError(std::move(error));
+    return couldNotRun;
+  }
+  report(totals);
+  return totals.outcome == Outcome::Agree ? success : totals.outcome == Outcome::Mismatch ? failure : couldNotRun;
+}
