@@ -40,7 +40,7 @@ struct Decide : attn::impl::DecideBase<Decide> {
   }
 
   void fail(llvm::Error error) {
-    getOperation().emitError(llvm::toString(std::move(error)));
+    emitError(getOperation().getLoc(), llvm::toString(std::move(error)));
     signalPassFailure();
   }
 };

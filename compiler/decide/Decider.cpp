@@ -34,7 +34,7 @@ LogicalResult Decider::emitChecks() {
     if (!isa<RequireOp, RaggedOp>(op))
       continue;
     if (!dependences.leavesOf(&op, {}).empty())
-      return op.emitError("a requirement or an extent cannot wait for a contraction, a reduction or a rotation");
+      return emitError(op.getLoc(), "a requirement or an extent cannot wait for a contraction, a reduction or a rotation");
     inliner.cloned(&op);
   }
   return success();
@@ -108,7 +108,7 @@ LogicalResult Decider::storePointwise(Value value, StringRef name) {
 LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
   // A stage that is asked for again left something unstored; going on would never end.
   if (!begun.insert(op).second)
-    return op->emitError("no order of stages was found for this operation");
+    return emitError(op->getLoc(), "no order of stages was found for this operation");
   progress.running.insert(op);
   if (failed(storeAll([&] { return dependences.leavesOf(op, {}); })))
     return failure();

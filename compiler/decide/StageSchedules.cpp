@@ -35,7 +35,7 @@ LogicalResult ScheduleChooser::checkAllUsed(ModuleOp module) const {
   for (auto [stage, wasUsed] : llvm::zip(given, used)) {
     if (wasUsed)
       continue;
-    auto error = module.emitError("no stage is meant by the schedule for kind ");
+    auto error = emitError(module.getLoc(), "no stage is meant by the schedule for kind ");
     error << stageShapeName(stage.kind) << (stage.name.empty() ? "" : ", name '" + stage.name + "'")
           << (stage.kernel.empty() ? "" : ", kernel '" + stage.kernel + "'") << "; there are";
     llvm::ListSeparator comma(", ");

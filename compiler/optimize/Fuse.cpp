@@ -70,7 +70,7 @@ public:
 
 private:
   void remark(const llvm::Twine &why) {
-    softmax.emitRemark("softmax over ") << listed(over) << " is not fused: " << why
+    emitRemark(softmax.getLoc(), "softmax over ") << listed(over) << " is not fused: " << why
                                         << "; its weights are stored";
   }
 
@@ -133,7 +133,7 @@ private:
       if (moveReadersBehind(lse, anchor))
         lses.push_back(lse);
       else
-        lse.emitRemark("logsumexp is computed apart: what reads it cannot wait for the mix");
+        emitRemark(lse.getLoc(), "logsumexp is computed apart: what reads it cannot wait for the mix");
     }
     auto isMix = [&](Operation *user) { return llvm::is_contained(mixes, user); };
     bool othersRead = !llvm::all_of(softmax->getUsers(), isMix);
