@@ -116,7 +116,7 @@ Error Memory::prepare(const Space &space) {
     shape.push_back(dimension.extent);
   }
   std::optional<int64_t> elements = elementCount(shape, Dtype::I64);
-  if (!elements || *elements > (int64_t(1) << 36))
+  if (!elements || *elements > (int64_t(1) << 32))
     return createStringError("%s: %s elements are too many to interpret",
                              name.c_str(), shapeText(shape).c_str());
   count = *elements;

@@ -145,9 +145,9 @@ Expected<Tensor> Space::blank(llvm::ArrayRef<StringAttr> axes,
                                axis.getValue().str().c_str());
     tensor.shape.push_back(*size);
   }
-  // One element takes at least 16 bytes in here, which i64's limits stand for.
+  // An element takes 17 bytes: this is about what a large machine holds once.
   std::optional<int64_t> count = elementCount(tensor.shape, Dtype::I64);
-  if (!count || *count > (int64_t(1) << 33))
+  if (!count || *count > (int64_t(1) << 29))
     return createStringError(
         "a value over %s elements is too large to interpret",
         shapeText(tensor.shape).c_str());

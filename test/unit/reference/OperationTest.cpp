@@ -144,6 +144,41 @@ TEST(Operation, NarrowStoresCountTheirRounding) {
   EXPECT_LE(std::fabs(n["y"].rounded.number(0) - n["y"].value[0]), 0x1p-9);
 }
 
+TEST(Operation, F16StoresOverflowToACertainInfinityOrToNoPromise) {
+  // 1.001 x^2 below, at and above 65520, from where f16 rounds to infinity.
+  std::string narrow = std::string(kSquare);
+  for (size_t at; (at = narrow.find("[S], f32")) != std::string::npos;)
+    narrow.replace(at, 8, "[S], f16");
+  auto stored = [&](double x) {
+    return over(narrow, table({x, 0, x, 0}), "!attn.ref<[S], f16>")["y"];
+  };
+  EXPECT_LT(stored(250).radius[0], 32);
+  EXPECT_EQ(stored(std::sqrt(65520 / 1.001)).radius[0],
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(stored(300).value[0], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(stored(300).radius[0], 0);
+}
+
+TEST(Operation, AMaskThatRoundingMayTurnPromisesNothing) {
+  // Is 1.001 x / 1.001 at least x? Only where rounding says so; where x is 0,
+  // surely.
+  Results r = over(R"(
+    %c = attn.map(%v) : (~E, S~) -> ~E, S:i1~ {
+    ^bb0(%a: f32):
+      %k = arith.constant 1.001 : f32
+      %p = arith.mulf %a, %k : f32
+      %q = arith.divf %p, %k : f32
+      %r = arith.cmpf oge, %q, %a : f32
+      attn.yield %r : i1
+    }
+    %m = attn.where %v, %c : (~E, S~, ~E, S:i1~) -> ~E, S~
+    %r = attn.reduce sum %m over ["E"] : (~E, S~) -> ~S~
+    attn.write %r, %y[%s] : ~S~, !attn.ref<[S], f32>, ~S:i64~)",
+                   table({0, 0, 0, 3}), "!attn.ref<[S], f32>");
+  EXPECT_EQ(r["y"].radius[0], 0);
+  EXPECT_EQ(r["y"].radius[1], std::numeric_limits<double>::infinity());
+}
+
 TEST(Operation, SigmoidVanishesAlthoughItsExponentialOverflows) {
   Results r = over(R"(
     %w = attn.map(%v) : (~E, S~) -> ~E, S~ {
