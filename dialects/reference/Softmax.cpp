@@ -45,9 +45,10 @@ struct Row {
     ++count;
   }
   /// The relative error of computing exp(x - largest): the function's own, the
-  /// difference's, and that of scaling it by log2 e.
+  /// difference's, and that of scaling the score by log2 e beforehand.
   double roundingOf(Number x) const {
-    return kFunction + 4 * kUnit * std::fabs(x.value - largest);
+    double apart = std::fabs(x.value - largest);
+    return kFunction + 4 * kUnit * apart + 1.5 * kUnit * std::fabs(x.value);
   }
   /// Partial sums and mixes are rescaled when a tile of keys (sixteen or more)
   /// brings a larger score: one exponential and one product each time.
