@@ -115,10 +115,9 @@ std::optional<int64_t> FunctionScope::constantExtent(StringAttr axis) const {
   return attn::constantExtent(layout.getSignature(), axis);
 }
 
-bool FunctionScope::covers(ExtentAttr factor, StringAttr axis) const {
+bool attn::covers(const Signature &signature, ExtentAttr factor, StringAttr axis) {
   if (factor.getName() == axis)
     return true;
-  const Signature &signature = layout.getSignature();
   ExtentAttr wanted = ExtentAttr::named(axis.getContext(), axis.getValue());
   if (resolvedExtent(signature, factor) == resolvedExtent(signature, wanted))
     return true;
@@ -126,6 +125,10 @@ bool FunctionScope::covers(ExtentAttr factor, StringAttr axis) const {
     return (fact.getName() == axis && fact.getExtent() == factor) ||
            (factor.getName() == fact.getName() && fact.getExtent() == wanted);
   });
+}
+
+bool FunctionScope::covers(ExtentAttr factor, StringAttr axis) const {
+  return attn::covers(layout.getSignature(), factor, axis);
 }
 
 Value FunctionScope::frameSlot(unsigned slot) {

@@ -113,6 +113,9 @@ std::optional<int64_t> constantExtent(const Signature &signature, mlir::StringAt
 /// dimensions of arguments and numbers: two extents with one definition are equal.
 ExtentAttr resolvedExtent(const Signature &signature, ExtentAttr extent);
 
+/// Whether the extent of `axis` always is that of `factor`.
+bool covers(const Signature &signature, ExtentAttr factor, mlir::StringAttr axis);
+
 } // namespace attn
 
 #endif // ATTN_COMPILER_CPU_FUNCTIONSCOPE_H

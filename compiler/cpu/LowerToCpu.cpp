@@ -41,6 +41,7 @@ private:
     case StageKind::Flash:
       return makeFlashLowering(stage);
     case StageKind::Contract:
+      return makeContractLowering(stage);
     case StageKind::Nest:
       return makeNestLowering(stage);
     }

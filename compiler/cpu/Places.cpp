@@ -15,6 +15,9 @@ bool attn::isStorable(Type element) {
 }
 
 Type attn::memoryType(Type element) {
+  // As bits: back ends break vectors of half floats apart, or call a library for them.
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
+    return IntegerType::get(element.getContext(), 16);
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), std::max(8u, integer.getWidth()));
   return element;
@@ -25,6 +28,23 @@ static Type shapedLike(Value value, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
+/// bf16 is the upper half of an f32; f16 has instructions.
+static Value widenHalf(FunctionScope &f, Value bits, Type element) {
+  OpBuilder &b = f.builder();
+  Type wide = shapedLike(bits, b.getF32Type());
+  if (!element.isBF16()) {
+    Value half = arith::BitcastOp::create(b, f.loc(), shapedLike(bits, element), bits);
+    return arith::ExtFOp::create(b, f.loc(), wide, half);
+  }
+  Type word = shapedLike(bits, b.getI32Type());
+  TypedAttr sixteen = b.getI32IntegerAttr(16);
+  if (auto vector = dyn_cast<VectorType>(word))
+    sixteen = DenseElementsAttr::get(vector, Attribute(sixteen));
+  Value shift = arith::ConstantOp::create(b, f.loc(), sixteen);
+  Value upper = arith::ShLIOp::create(b, f.loc(), arith::ExtUIOp::create(b, f.loc(), word, bits), shift);
+  return arith::BitcastOp::create(b, f.loc(), wide, upper);
+}
+
 Value attn::widenStored(FunctionScope &f, Value stored, Type element, Type wide) {
   OpBuilder &b = f.builder();
   Type type = shapedLike(stored, wide);
@@ -33,6 +53,8 @@ Value attn::widenStored(FunctionScope &f, Value stored, Type element, Type wide)
     return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::ne, stored,
                                  arith::ConstantOp::create(b, f.loc(), zero));
   }
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
+    stored = widenHalf(f, stored, element);
   if (stored.getType() == type)
     return stored;
   if (isa<FloatType>(element))
@@ -80,14 +102,14 @@ Value attn::narrowToStored(FunctionScope &f, Value value, Type element) {
   Location loc = f.loc();
   Type from = getElementTypeOrSelf(value.getType());
   if (auto narrow = dyn_cast<FloatType>(element)) {
-    Type type = shapedLike(value, narrow);
-    if (from == element)
-      return value;
+    Type type = shapedLike(value, narrow), memory = shapedLike(value, memoryType(element));
     if (isa<IntegerType>(from))
-      return arith::SIToFPOp::create(b, loc, type, value);
-    if (narrow.getWidth() > cast<FloatType>(from).getWidth())
-      return arith::ExtFOp::create(b, loc, type, value);
-    return arith::TruncFOp::create(b, loc, type, value);
+      value = arith::SIToFPOp::create(b, loc, type, value);
+    else if (narrow.getWidth() > cast<FloatType>(from).getWidth())
+      value = arith::ExtFOp::create(b, loc, type, value);
+    else if (from != element)
+      value = arith::TruncFOp::create(b, loc, type, value);
+    return memory == type ? value : arith::BitcastOp::create(b, loc, memory, value).getResult();
   }
   auto integer = cast<IntegerType>(element);
   Type stored = shapedLike(value, memoryType(element));

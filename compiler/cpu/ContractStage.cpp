@@ -1,0 +1,118 @@
+//===- ContractStage.cpp - matrix products ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/ContractStage.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// So many tasks keep many threads busy; strips are not cut further for them.
+static constexpr int64_t wantedTasks = 64;
+/// Packing a panel costs about as much as eight rows of products: past this many, 1 % of the time.
+static constexpr int64_t mostRows = 1024;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+Value ContractPlan::extentOf(FunctionScope &f, ArrayRef<StringAttr> axes) const {
+  Value product = f.i64(1);
+  for (StringAttr axis : axes)
+    product = f.mul(product, f.extent(axis));
+  return product;
+}
+
+Value ContractPlan::panelCount(FunctionScope &f) const { return f.ceilDiv(f.extent(product.lane), f.i64(width())); }
+
+Value ContractPlan::stripRows(FunctionScope &f) const {
+  Value outer = f.mul(extentOf(f, product.batch), extentOf(f, product.outerColumns));
+  Value cuts = f.ceilDiv(f.i64(wantedTasks), f.max(f.mul(outer, panelCount(f)), f.i64(1)));
+  Value wanted = f.ceilDiv(extentOf(f, product.rows), cuts);
+  wanted = f.max(f.min(wanted, f.i64(mostRows)), f.i64(leastRows));
+  return f.mul(f.ceilDiv(wanted, f.i64(rows)), f.i64(rows));
+}
+
+Value ContractPlan::stripCount(FunctionScope &f) const {
+  return f.ceilDiv(extentOf(f, product.rows), stripRows(f));
+}
+
+Value ContractPlan::depthStep(FunctionScope &f) const {
+  DepthRange all{product.depth, {}, {}};
+  Value step = f.div(f.i64(depthTile), f.max(all.inner(f), f.i64(1)));
+  return f.min(f.max(step, f.i64(lanes)), f.max(f.extent(product.depth.front()), f.i64(1)));
+}
+
+/// At least one: the sum of nothing is stored too.
+Value ContractPlan::depthBlocks(FunctionScope &f) const {
+  return f.max(f.ceilDiv(f.extent(product.depth.front()), depthStep(f)), f.i64(1));
+}
+
+ContractScratch::ContractScratch(FunctionScope &f, const ContractPlan &plan) {
+  Value width = f.i64(plan.width());
+  Value points = f.mul(plan.depthStep(f), DepthRange{plan.product.depth, {}, {}}.inner(f));
+  panel = f.i64(plan.lanes * plan.width());
+  left = f.add(panel, f.mul(points, width));
+  // Whole cache lines, and what packing a row writes behind it.
+  leftPitch = f.mul(f.ceilDiv(f.add(points, f.i64(plan.lanes)), f.i64(16)), f.i64(16));
+  tile = f.add(left, f.mul(leftPitch, f.i64(plan.rows)));
+  strip = f.add(tile, f.i64(plan.rows * plan.width()));
+  Value isCut = f.min(f.sub(plan.depthBlocks(f), f.i64(1)), f.i64(1));
+  size = f.add(strip, f.mul(isCut, f.mul(plan.stripRows(f), width)));
+}
+
+//===----------------------------------------------------------------------===//
+// The stage
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ContractLowering : public StageLowering {
+public:
+  using StageLowering::StageLowering;
+
+  LogicalResult prepare(const FrameLayout &layout) override;
+
+  Value emitTaskCount(FunctionScope &f) override {
+    if (nest)
+      return nest->emitTaskCount(f);
+    Value outer = f.mul(plan.extentOf(f, plan.product.batch), plan.extentOf(f, plan.product.outerColumns));
+    return f.mul(outer, f.mul(plan.stripCount(f), plan.panelCount(f)));
+  }
+  Value emitScratchBytes(FunctionScope &f) override {
+    return nest ? nest->emitScratchBytes(f) : f.mul(ContractScratch(f, plan).size, f.i64(4));
+  }
+  LogicalResult emitTask(FunctionScope &f, Value task) override {
+    return nest ? nest->emitTask(f, task) : ContractTask(f, plan).emit(task);
+  }
+
+private:
+  ContractPlan plan;
+  /// Lowers what is no such product.
+  std::unique_ptr<StageLowering> nest;
+};
+} // namespace
+
+LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
+  std::string why;
+  std::optional<Contraction> found = Contraction::find(stage, layout, why);
+  if (!found) {
+    stage.emitRemark("this contraction is computed point by point: ") << why;
+    nest = makeNestLowering(stage);
+    return nest->prepare(layout);
+  }
+  for (StringAttr axis : unionOfAxes({found->left, found->right}))
+    if (layout.getSignature().findAxis(axis).isRagged())
+      return found->op.emitError("the CPU back end cannot multiply along the ragged axis ")
+             << axis.getValue() << " yet";
+  plan.product = *found;
+  llvm::append_range(plan.writes, stage.getBody().getOps<WriteOp>());
+  plan.lanes = schedule.getLanes();
+  plan.vectors = schedule.getVectors();
+  plan.rows = found->rows.empty() ? 1 : schedule.getRows();
+  plan.leastRows = std::max<int64_t>(schedule.getKeyTile(), 1);
+  plan.depthTile = schedule.getDepthTile();
+  return success();
+}
+
+std::unique_ptr<StageLowering> attn::makeContractLowering(StageOp stage) {
+  return std::make_unique<ContractLowering>(stage);
+}

@@ -1,0 +1,247 @@
+//===- ContractTask.cpp - one task of a matrix product ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/ContractStage.h"
+
+using namespace mlir;
+using namespace attn;
+
+ContractTask::ContractTask(FunctionScope &f, const ContractPlan &plan)
+    : f(f), plan(plan), shape(plan.product), places(f, plan), x(f, plan.lanes), scratch(f.workerScratch()) {}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+FunctionScope::Values ContractTask::nextRow(ArrayRef<Value> indices, Value hasNext) {
+  OpBuilder &b = f.builder();
+  Values next(indices);
+  Value carry = hasNext;
+  for (size_t i = indices.size(); i-- > 0;) {
+    Value raised = f.add(indices[i], f.i64(1));
+    next[i] = arith::SelectOp::create(b, f.loc(), carry, raised, indices[i]);
+    if (i == 0)
+      break;
+    carry = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, next[i], f.extent(shape.rows[i]));
+    next[i] = arith::SelectOp::create(b, f.loc(), carry, f.i64(0), next[i]);
+  }
+  return next;
+}
+
+void ContractTask::bindRow(ArrayRef<Value> indices) {
+  for (auto [axis, index] : llvm::zip(shape.rows, indices))
+    x.bind(axis, index);
+}
+
+void ContractTask::overRows(llvm::function_ref<void(Value)> body) {
+  f.loop(f.i64(0), f.i64(plan.rows), f.i64(1), blockIndices.front(), [&](Value r, ValueRange carried) {
+    Values indices(carried);
+    inScope(x, [&] {
+      bindRow(indices);
+      body(r);
+    });
+    return nextRow(indices, hasRow(f.add(r, f.i64(1))));
+  });
+}
+
+Value ContractTask::leftPointer(ArrayRef<Value> indices) {
+  ReadOp read = shape.addressable;
+  const Access &access = f.access(read.getRef());
+  Value offset = f.i64(0);
+  for (auto [index, stride] : llvm::zip(read.getIndices(), access.strides)) {
+    StringAttr axis = index.getDefiningOp<IndexOp>().getAxisAttr();
+    if (axis == depth.axes.front()) {
+      offset = f.add(offset, f.mul(depth.from, stride));
+      continue;
+    }
+    if (llvm::is_contained(depth.axes, axis))
+      continue;
+    auto *row = llvm::find(shape.rows, axis);
+    Value here = row != shape.rows.end() ? indices[row - shape.rows.begin()] : x.evaluate(index).value;
+    offset = f.add(offset, f.mul(here, stride));
+  }
+  return f.address(access.address, offset, f.builder().getF32Type());
+}
+
+Value ContractTask::leftStep() {
+  ReadOp read = shape.addressable;
+  for (auto [index, stride] : llvm::zip(read.getIndices(), f.access(read.getRef()).strides))
+    if (index.getDefiningOp<IndexOp>().getAxisAttr() == depth.axes.back())
+      return stride;
+  llvm_unreachable("an addressable side has the depth axes");
+}
+
+//===----------------------------------------------------------------------===//
+// Register blocks
+//===----------------------------------------------------------------------===//
+
+Value ContractTask::inStrip() { return f.add(places.strip, f.mul(f.sub(blockRow, firstRow), f.i64(plan.width()))); }
+
+FunctionScope::Values ContractTask::startingSums() {
+  Values zeros(plan.rows * plan.vectors, f.constant(vectorType(), 0.0));
+  if (!isFirst)
+    return zeros;
+  SmallVector<Type> types(zeros.size(), vectorType());
+  return f.choose(isFirst, types, [&] { return zeros; }, [&] {
+    Values sums;
+    for (size_t i = 0; i < types.size(); ++i)
+      sums.push_back(f.load(types[i], at(inStrip()), f.i64(i * plan.lanes)));
+    return sums;
+  });
+}
+
+FunctionScope::Values ContractTask::product(ArrayRef<Value> pointers, Value step) {
+  Value points = f.mul(f.sub(depth.to, depth.from), depth.inner(f));
+  Type element = f.builder().getF32Type();
+  return emitMicroKernel(
+      f, plan.rows, plan.vectors, f.i64(0), points, startingSums(),
+      [&](int64_t r, Value k) { return f.load(element, pointers[r], f.mul(k, step)); },
+      [&](int64_t v, Value k) {
+        Value offset = f.add(f.mul(k, f.i64(plan.width())), f.i64(v * plan.lanes));
+        return f.load(vectorType(), at(places.panel), offset);
+      });
+}
+
+void ContractTask::emitRowBlock(Value row, ArrayRef<Value> indices) {
+  blockRow = row;
+  blockIndices = {Values(indices)};
+  for (int64_t r = 1; r < plan.rows; ++r)
+    blockIndices.push_back(nextRow(blockIndices.back(), hasRow(f.i64(r))));
+  Values pointers;
+  if (shape.addressable) {
+    for (const Values &row : blockIndices)
+      pointers.push_back(leftPointer(row));
+  } else {
+    auto packed = [&](Value r) { return at(f.add(places.left, f.mul(r, places.leftPitch))); };
+    overRows([&](Value r) { mayBeAbsent |= packRow(x, shape.left, depth, packed(r)); });
+    for (int64_t r = 0; r < plan.rows; ++r)
+      pointers.push_back(packed(f.i64(r)));
+  }
+  Values sums = product(pointers, shape.addressable ? leftStep() : f.i64(1));
+  if (!isLast)
+    return emitEpilogue(sums);
+  f.when(
+      isLast, [&] { inScope(x, [&] { emitEpilogue(sums); }); },
+      [&] {
+        for (auto [i, sum] : llvm::enumerate(sums))
+          f.store(sum, at(inStrip()), f.i64(i * plan.lanes));
+      });
+}
+
+/// A packed 0 in place of an absent element spoils a sum only by meeting a NaN or an infinity, and then the sum
+/// is NaN. Such blocks are computed again, point by point.
+FunctionScope::Values ContractTask::withoutAbsent(ValueRange sums) {
+  OpBuilder &b = f.builder();
+  Value isSpoilt;
+  for (Value sum : sums) {
+    Value isNaN = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UNO, sum, sum);
+    isSpoilt = isSpoilt ? arith::OrIOp::create(b, f.loc(), isSpoilt, isNaN).getResult() : isNaN;
+  }
+  isSpoilt = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, isSpoilt);
+  auto again = [&] {
+    overRows([&](Value r) {
+      f.loop(f.i64(0), f.i64(plan.vectors), f.i64(1), [&](Value v) {
+        inScope(x, [&] {
+          Value column = f.mul(v, f.i64(plan.lanes));
+          ColumnRange{shape.lane, f.add(columns.first, column), 1, true}.bind(x);
+          Value sum = x.evaluateLanes(shape.op->getResult(0)).value;
+          f.store(sum, at(places.tile), f.add(f.mul(r, f.i64(plan.width())), column));
+        });
+      });
+    });
+    Values results;
+    for (size_t i = 0; i < sums.size(); ++i)
+      results.push_back(f.load(vectorType(), at(places.tile), f.i64(i * plan.lanes)));
+    return results;
+  };
+  return f.choose(isSpoilt, SmallVector<Type>(sums.size(), vectorType()), again, [&] { return Values(sums); });
+}
+
+void ContractTask::emitRow(int64_t r, ValueRange sums) {
+  bindRow(blockIndices[r]);
+  for (int64_t v = 0; v < plan.vectors; ++v)
+    x.set(shape.op->getResult(0), v, {sums[r * plan.vectors + v], {}});
+  for (WriteOp write : plan.writes)
+    for (int64_t v = 0; v < plan.vectors; ++v)
+      x.write(write, v);
+}
+
+void ContractTask::emitRows(ValueRange sums, bool clamp) {
+  x.enter(nullptr);
+  ColumnRange{columns.lane, columns.first, columns.vectors, clamp}.bind(x);
+  x.enter(nullptr);
+  emitRow(0, sums);
+  x.leave();
+  // A row must not be computed twice: the result may be an operand too.
+  for (int64_t r = 1; r < plan.rows; ++r)
+    f.when(hasRow(f.i64(r)), [&] { inScope(x, [&] { emitRow(r, sums); }); });
+  x.leave();
+}
+
+void ContractTask::emitEpilogue(ValueRange sums) {
+  Values results = mayBeAbsent ? withoutAbsent(sums) : Values(sums);
+  wholeOrNot([&](bool clamp) { emitRows(results, clamp); });
+}
+
+void ContractTask::wholeOrNot(llvm::function_ref<void(bool)> body) {
+  std::optional<int64_t> known = f.constantExtent(shape.lane);
+  if (known && *known % plan.width() == 0)
+    return body(false);
+  Value last = f.add(columns.first, f.i64(plan.width() - 1));
+  f.when(
+      f.less(last, f.extent(shape.lane)), [&] { inScope(x, [&] { body(false); }); },
+      [&] { inScope(x, [&] { body(true); }); });
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+void ContractTask::emitPanel(Value block) {
+  Value step = plan.depthStep(f), blocks = plan.depthBlocks(f);
+  depth.axes = shape.depth;
+  depth.from = f.mul(block, step);
+  depth.to = f.min(f.add(depth.from, step), f.extent(shape.depth.front()));
+  if (FunctionScope::constantOf(blocks) != 1) {
+    auto is = [&](Value other) -> Value {
+      return arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, block, other);
+    };
+    isFirst = is(f.i64(0));
+    isLast = is(f.sub(blocks, f.i64(1)));
+  }
+  wholeOrNot([&](bool clamp) {
+    columns.clamp = clamp;
+    mayBeAbsent |= packPanel(x, shape.right, depth, columns, at(places.panel));
+  });
+  Values counts;
+  for (StringAttr axis : shape.rows)
+    counts.push_back(f.extent(axis));
+  Values first = splitTask(f, firstRow, counts);
+  f.loop(firstRow, endRow, f.i64(plan.rows), first, [&](Value row, ValueRange indices) {
+    inScope(x, [&] { emitRowBlock(row, Values(indices)); });
+    return nextRow(blockIndices.back(), hasRow(f.i64(plan.rows)));
+  });
+}
+
+LogicalResult ContractTask::emit(Value task) {
+  AxisList outer(shape.batch);
+  llvm::append_range(outer, shape.outerColumns);
+  Values counts;
+  for (StringAttr axis : outer)
+    counts.push_back(f.extent(axis));
+  counts.push_back(plan.stripCount(f));
+  counts.push_back(plan.panelCount(f));
+  Values indices = splitTask(f, task, counts);
+  for (auto [axis, index] : llvm::zip(outer, indices))
+    x.bind(axis, index);
+  columns = {shape.lane, f.mul(indices.back(), f.i64(plan.width())), plan.vectors, false};
+  Value rows = plan.stripRows(f);
+  firstRow = f.mul(indices[outer.size()], rows);
+  endRow = f.min(f.add(firstRow, rows), plan.extentOf(f, shape.rows));
+  Value blocks = plan.depthBlocks(f);
+  if (FunctionScope::constantOf(blocks) == 1)
+    emitPanel(f.i64(0));
+  else
+    f.loop(f.i64(0), blocks, f.i64(1), [&](Value block) { inScope(x, [&] { emitPanel(block); }); });
+  return failure(x.failed());
+}

@@ -1,0 +1,211 @@
+//===- Packing.cpp - operands as the micro-kernel reads them ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/Packing.h"
+#include "compiler/cpu/Contraction.h"
+
+using namespace mlir;
+using namespace attn;
+
+using Values = FunctionScope::Values;
+
+Value DepthRange::step(FunctionScope &f, size_t i) const {
+  Value step = f.i64(1);
+  for (StringAttr axis : llvm::drop_begin(axes, i + 1))
+    step = f.mul(step, f.extent(axis));
+  return step;
+}
+
+Value DepthRange::inner(FunctionScope &f) const { return step(f, 0); }
+
+void attn::inScope(Expressions &x, llvm::function_ref<void()> body) {
+  x.enter(x.scope().builder().getInsertionBlock()->getParentOp());
+  body();
+  x.leave();
+}
+
+static Value maskBelow(FunctionScope &f, Value first, Value extent, int64_t lanes) {
+  Value left = f.splat(f.sub(extent, first), lanes);
+  return arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
+}
+
+void ColumnRange::bind(Expressions &x) const {
+  FunctionScope &f = x.scope();
+  Values starts, masks;
+  for (int64_t v = 0; v < vectors; ++v) {
+    starts.push_back(f.add(first, f.i64(v * x.getLanes())));
+    masks.push_back(clamp ? maskBelow(f, starts.back(), f.extent(lane), x.getLanes()) : Value());
+  }
+  x.bindLanes(lane, starts, masks);
+}
+
+/// Loops over all depth axes but those in `inner`; gives the number of the point at index 0 of the latter.
+static void overDepth(Expressions &x, const DepthRange &depth, StringAttr inner,
+                      llvm::function_ref<void(Value point)> body) {
+  FunctionScope &f = x.scope();
+  std::function<void(size_t, Value)> level = [&](size_t i, Value point) {
+    if (i == depth.axes.size())
+      return body(point);
+    if (depth.axes[i] == inner)
+      return level(i + 1, point);
+    Value from = i == 0 ? depth.from : f.i64(0), to = i == 0 ? depth.to : f.extent(depth.axes[i]);
+    f.loop(from, to, f.i64(1), [&](Value k) {
+      inScope(x, [&] {
+        x.bind(depth.axes[i], k);
+        level(i + 1, f.add(point, f.mul(f.sub(k, from), depth.step(f, i))));
+      });
+    });
+  };
+  level(0, f.i64(0));
+}
+
+/// Absent elements as 0.
+static Value orZero(Expressions &x, Datum datum, bool &mayBeAbsent) {
+  FunctionScope &f = x.scope();
+  Value value = x.asLanes(datum.value);
+  if (!datum.present)
+    return value;
+  mayBeAbsent = true;
+  return arith::SelectOp::create(f.builder(), f.loc(), x.asLanes(datum.present), value,
+                                 f.constant(value.getType(), 0.0));
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+/// Exchanges lanes and vectors: log2(lanes) rounds, each of which swaps the off-diagonal
+/// blocks of twice the size.
+static void transpose(FunctionScope &f, MutableArrayRef<Value> vectors) {
+  int64_t n = vectors.size();
+  for (int64_t s = 1; s < n; s *= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t j = 0; j < n; ++j) {
+      low.push_back(j & s ? n + j - s : j);
+      high.push_back(j & s ? n + j : j + s);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      if (i & s)
+        continue;
+      Value a = vectors[i], b = vectors[i + s];
+      vectors[i] = vector::ShuffleOp::create(f.builder(), f.loc(), a, b, low);
+      vectors[i + s] = vector::ShuffleOp::create(f.builder(), f.loc(), a, b, high);
+    }
+  }
+}
+
+namespace {
+/// Packs one panel.
+struct PanelPacker {
+  Expressions &x;
+  Value value;
+  const DepthRange &depth;
+  const ColumnRange &columns;
+  Value panel;
+  FunctionScope &f = x.scope();
+  int64_t lanes = x.getLanes();
+  bool mayBeAbsent = false;
+
+  void store(Value vector, Value point, Value column) {
+    Value offset = f.add(f.mul(point, f.i64(columns.width(x))), column);
+    f.store(vector, panel, offset);
+  }
+
+  /// Vectors are read along the columns.
+  void straight() {
+    x.enter(nullptr);
+    columns.bind(x);
+    overDepth(x, depth, {}, [&](Value point) {
+      for (int64_t v = 0; v < columns.vectors; ++v)
+        store(orZero(x, x.evaluate(value, v), mayBeAbsent), point, f.i64(v * lanes));
+    });
+    x.leave();
+  }
+
+  /// Vectors are read along `axis`, which has at least as many points as lanes, and turned in registers. The last
+  /// vector reaches back so as to end with the range, into the room in front of the panel if need be.
+  void turned(StringAttr axis) {
+    size_t position = llvm::find(depth.axes, axis) - depth.axes.begin();
+    Value from = position == 0 ? depth.from : f.i64(0), to = position == 0 ? depth.to : f.extent(axis);
+    Value step = depth.step(f, position);
+    f.loop(f.i64(0), f.i64(columns.vectors), f.i64(1), [&](Value v) {
+      Value column = f.mul(v, f.i64(lanes));
+      inScope(x, [&] {
+        overDepth(x, depth, axis, [&](Value point) {
+          f.loop(from, to, f.i64(lanes), [&](Value k) {
+            Value first = f.min(k, f.sub(to, f.i64(lanes)));
+            Value start = f.add(point, f.mul(f.sub(first, from), step));
+            inScope(x, [&] { block(axis, first, column, start, step); });
+          });
+        });
+      });
+    });
+  }
+
+  void block(StringAttr axis, Value first, Value column, Value point, Value step) {
+    x.bindLanes(axis, {first}, {Value()});
+    Values vectors;
+    for (int64_t j = 0; j < lanes; ++j) {
+      Value index = f.add(f.add(columns.first, column), f.i64(j));
+      if (columns.clamp)
+        index = f.min(index, f.sub(f.extent(columns.lane), f.i64(1)));
+      x.enter(nullptr);
+      x.bind(columns.lane, index);
+      vectors.push_back(orZero(x, x.evaluate(value), mayBeAbsent));
+      x.leave();
+    }
+    transpose(f, vectors);
+    for (int64_t j = 0; j < lanes; ++j)
+      store(vectors[j], f.add(point, f.mul(f.i64(j), step)), column);
+  }
+
+  void pack() {
+    AxisList axes(depth.axes);
+    axes.push_back(columns.lane);
+    StringAttr axis = innermostAxis(readAlong(value, axes));
+    // The room in front of the panel is for single points, not for runs of inner axes.
+    bool reachesBack = axis == depth.axes.front() && depth.axes.size() > 1;
+    if (!axis || !llvm::is_contained(depth.axes, axis) || reachesBack)
+      return straight();
+    Value enough = f.less(f.i64(lanes - 1), f.extent(axis));
+    std::optional<int64_t> known = f.constantExtent(axis);
+    if (known && *known < lanes)
+      straight();
+    else if (known)
+      turned(axis);
+    else
+      f.when(enough, [&] { inScope(x, [&] { turned(axis); }); }, [&] { inScope(x, [&] { straight(); }); });
+  }
+};
+} // namespace
+
+bool attn::packPanel(Expressions &x, Value value, const DepthRange &depth, const ColumnRange &columns, Value panel) {
+  PanelPacker packer{x, value, depth, columns, panel};
+  packer.pack();
+  return packer.mayBeAbsent;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+bool attn::packRow(Expressions &x, Value value, const DepthRange &depth, Value row) {
+  FunctionScope &f = x.scope();
+  int64_t lanes = x.getLanes();
+  StringAttr axis = depth.axes.back();
+  bool mayBeAbsent = false, isOnly = depth.axes.size() == 1;
+  Value from = isOnly ? depth.from : f.i64(0), to = isOnly ? depth.to : f.extent(axis);
+  Value whole = f.add(from, f.mul(f.div(f.sub(to, from), f.i64(lanes)), f.i64(lanes)));
+  overDepth(x, depth, axis, [&](Value point) {
+    auto vector = [&](Value k, Value mask) {
+      inScope(x, [&] {
+        x.bindLanes(axis, {k}, {mask});
+        f.store(orZero(x, x.evaluate(value), mayBeAbsent), row, f.add(point, f.sub(k, from)));
+      });
+    };
+    f.loop(from, whole, f.i64(lanes), [&](Value k) { vector(k, {}); });
+    // What is stored behind the last point, the next run of points overwrites.
+    f.when(f.less(whole, to), [&] { vector(whole, maskBelow(f, whole, to, lanes)); });
+  });
+  return mayBeAbsent;
+}

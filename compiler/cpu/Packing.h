@@ -1,0 +1,55 @@
+//===- Packing.h - operands as the micro-kernel reads them ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates an operand once and leaves it in a worker's scratch as f32: panels of
+// columns side by side, or rows of scalars. Absent elements become 0. It knows no
+// tasks and no loops around a panel.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CPU_PACKING_H
+#define ATTN_COMPILER_CPU_PACKING_H
+
+#include "compiler/cpu/Expressions.h"
+
+namespace attn {
+
+/// The points that a panel or a row holds along the contracted axes, the last one
+/// innermost. The first axis runs over [from, to), the others over their extents; a
+/// range that does not start at 0 starts at `lanes` or later.
+struct DepthRange {
+  AxisList axes;
+  mlir::Value from, to;
+
+  /// How many points one index of the first axis has.
+  mlir::Value inner(FunctionScope &f) const;
+  /// The distance of points along `axes[i]`.
+  mlir::Value step(FunctionScope &f, size_t i) const;
+};
+
+/// Columns `first`, `first + 1`, ... of `lane`, `vectors` times the lanes of them. With `clamp`, some may lie
+/// beyond the extent; what they hold is unspecified.
+struct ColumnRange {
+  mlir::StringAttr lane;
+  mlir::Value first;
+  int64_t vectors;
+  bool clamp;
+
+  int64_t width(const Expressions &x) const { return vectors * x.getLanes(); }
+  /// Makes the columns run along the lanes of the innermost scope.
+  void bind(Expressions &x) const;
+};
+
+/// Calls `body` in a scope of its own. The builder stands in a region that has just been opened and has no scope yet.
+void inScope(Expressions &x, llvm::function_ref<void()> body);
+
+/// Writes point k, column j of `value` to `panel[k * width + j]`. The panel has room for `lanes` more points in
+/// front of it. The other axes of the value are bound. Returns whether elements may be absent.
+bool packPanel(Expressions &x, mlir::Value value, const DepthRange &depth, const ColumnRange &columns,
+               mlir::Value panel);
+
+/// Writes point k of `value` to `row[k]`, and up to `lanes` elements behind the last one. All other axes are
+/// bound. Returns whether elements may be absent.
+bool packRow(Expressions &x, mlir::Value value, const DepthRange &depth, mlir::Value row);
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CPU_PACKING_H
