@@ -168,21 +168,20 @@ private:
     return true;
   }
 
-  /// exp(score - lse): 0 in a row without keys, NaN in a row with a present +inf.
+  /// exp(score - lse): 0 where the score is -inf, which is absent, and NaN elsewhere in a row with a present +inf.
   Value weightsFrom(OpBuilder &builder, Value score, Value lse) {
     Value inputs[] = {score, lse};
     return mapOf(builder, softmax.getLoc(), inputs, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
       auto number = [&](double value) -> Value {
         return arith::ConstantOp::create(b, loc, b.getFloatAttr(scalars[0].getType(), value));
       };
-      auto lseIs = [&](double value) -> Value {
-        return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, scalars[1], number(value));
+      auto is = [&](Value scalar, double value) -> Value {
+        return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, scalar, number(value));
       };
-      double inf = std::numeric_limits<double>::infinity();
+      double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
       Value weight = math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, scalars[0], scalars[1]));
-      weight = arith::SelectOp::create(b, loc, lseIs(-inf), number(0), weight);
-      double nan = std::numeric_limits<double>::quiet_NaN();
-      return arith::SelectOp::create(b, loc, lseIs(inf), number(nan), weight);
+      weight = arith::SelectOp::create(b, loc, is(scalars[1], inf), number(nan), weight);
+      return arith::SelectOp::create(b, loc, is(scalars[0], -inf), number(0), weight);
     });
   }
 
