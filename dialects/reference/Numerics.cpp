@@ -30,7 +30,8 @@ Number squareRoot(Number x) {
 }
 
 Number reciprocalSquareRoot(Number x) {
-  // At the pole, as in the usual scale of a width of 0, nothing is promised: a kernel may scale before it sums.
+  // At the pole, as in the usual scale of a width of 0, nothing is promised: a
+  // kernel may scale before it sums.
   if (x.value == 0)
     return Number::unbounded(1 / std::sqrt(x.value));
   return loosened(monotone([](double v) { return 1 / std::sqrt(v); }, x),
@@ -51,25 +52,27 @@ Number errorFunction(Number x) {
 }
 
 /// A slope of at most 1 carries the radius over; nothing lies further than 2.
-static Number turned(double value, Number x, double absolute) {
+/// The error is absolute, and grows with the turns that an f32 reduction takes
+/// off.
+static Number turned(double value, Number x) {
   if (!std::isfinite(x.value))
     return {value, x.bounded() ? 0 : kUnbounded};
   if (!x.bounded())
     return Number::unbounded(value);
-  return {value, std::min(2.0, x.radius + absolute)};
+  double own = kFunction + 2 * kUnit * std::fabs(x.value);
+  return {value, std::min(2.0, x.radius + own)};
 }
 
 Number sine(Number x) {
   if (x.exact() && x.value == 0)
     return x;
-  double near = std::min(1.0, std::fabs(x.value));
-  return turned(std::sin(x.value), x, kFunction * near + kTiny);
+  return turned(std::sin(x.value), x);
 }
 
 Number cosine(Number x) {
   if (x.exact() && x.value == 0)
     return {1, 0};
-  return turned(std::cos(x.value), x, kFunction);
+  return turned(std::cos(x.value), x);
 }
 
 Number power(Number x, Number y) {
