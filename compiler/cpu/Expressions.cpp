@@ -17,7 +17,11 @@ Expressions::Expressions(FunctionScope &f, int64_t lanes) : f(f), lanes(lanes) {
 void Expressions::enter(Operation *regionOp) { scopes.emplace_back().regionOp = regionOp; }
 void Expressions::leave() { scopes.pop_back(); }
 
-void Expressions::bind(StringAttr axis, Value index) { scopes.back().indices[axis] = index; }
+void Expressions::bind(StringAttr axis, Value index, Value valid) {
+  scopes.back().indices[axis] = index;
+  if (valid)
+    scopes.back().valid[axis] = valid;
+}
 
 void Expressions::bindLanes(StringAttr axis, ArrayRef<Value> first, ArrayRef<Value> mask) {
   scopes.back().lane = axis;

@@ -34,8 +34,9 @@ public:
   void enter(mlir::Operation *regionOp);
   void leave();
 
-  /// Binds an axis in the innermost scope to one index: i64, or lanes of it.
-  void bind(mlir::StringAttr axis, mlir::Value index);
+  /// Binds an axis in the innermost scope to one index: i64, or lanes of it. `valid` says
+  /// where the index lies within the extent (null: everywhere).
+  void bind(mlir::StringAttr axis, mlir::Value index, mlir::Value valid = {});
   /// Makes `axis` run along the lanes in the innermost scope: `first[slot]` is the
   /// index of lane 0; `mask[slot]` says which lanes lie within the extent (null: all).
   void bindLanes(mlir::StringAttr axis, llvm::ArrayRef<mlir::Value> first, llvm::ArrayRef<mlir::Value> mask);
@@ -70,7 +71,7 @@ public:
 private:
   struct Scope {
     mlir::Operation *regionOp = nullptr;
-    llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
+    llvm::DenseMap<mlir::StringAttr, mlir::Value> indices, valid;
     /// The lane axis, when this scope binds it.
     mlir::StringAttr lane;
     Values laneFirst, laneMasks;

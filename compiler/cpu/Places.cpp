@@ -155,7 +155,9 @@ Expressions::Place Expressions::place(Value ref, ValueRange indices, unsigned sl
     }
     Datum at = evaluate(index, slot);
     result.inRange = both(result.inRange, at.present);
-    if (!covered) {
+    if (covered) {
+      result.inRange = both(result.inRange, binding(own.getAxisAttr())->valid.lookup(own.getAxisAttr()));
+    } else {
       Value sides[] = {at.value, f.extent(factor)};
       unify(sides);
       // Unsigned: a negative index is a large one.

@@ -210,16 +210,15 @@ Datum Expressions::computeRope(RopeOp op, unsigned slot) {
     partner = arith::XOrIOp::create(b, loc, e, number(1));
     pair = arith::ShRUIOp::create(b, loc, e, number(1));
   }
-  // Elements that do not turn pair with themselves, at angle index 0.
+  // Elements that do not turn pair with themselves and have no angle.
   partner = arith::SelectOp::create(b, loc, turns, partner, e);
-  pair = arith::SelectOp::create(b, loc, turns, pair, number(0));
   Datum own = evaluate(op.getValue(), slot);
   enter(nullptr);
   bind(over, partner);
   Datum other = evaluate(op.getValue(), slot);
   leave();
   enter(nullptr);
-  bind(pairAxis, pair);
+  bind(pairAxis, pair, turns);
   Datum cosine = evaluate(op.getCos(), slot), sine = evaluate(op.getSin(), slot);
   leave();
   Value values[] = {own.value, other.value, cosine.value, sine.value, first, turns};
