@@ -224,7 +224,7 @@ reference::Dtype attnc::dtypeOf(mlir::Type element) {
 namespace {
 
 /// The largest number that the uses of a stored integer allow, as far as they tell: compared with an index, it
-/// counts elements of that axis; as an index of a read or a write, it is a place.
+/// counts elements of that axis, and so where an index is taken from it; as an index of a read or a write, it is a place.
 class Uses {
 public:
   explicit Uses(const Extents &extents) : extents(extents) {}
@@ -235,6 +235,9 @@ public:
         follow(read.getResult());
     return bound;
   }
+
+  /// Whether it says by itself where something is written, as a page does: two of one number would collide.
+  bool mustDiffer() const { return distinct; }
 
 private:
   void atMost(int64_t value) { bound = std::min(bound.value_or(value), std::max<int64_t>(value, 0)); }
@@ -251,13 +254,27 @@ private:
     }
   }
 
+  /// The axes of `value` that no other index of the write tells apart.
+  static bool decidesPlace(WriteOp write, mlir::Value value) {
+    if (!value.getDefiningOp<ReadOp>() || !llvm::is_contained(write.getIndices(), value))
+      return false;
+    return llvm::any_of(valueType(value).getAxes(), [&](mlir::StringAttr axis) {
+      return llvm::none_of(write.getIndices(), [&](mlir::Value other) {
+        auto index = other.getDefiningOp<IndexOp>();
+        return index && index.getAxisAttr() == axis;
+      });
+    });
+  }
+
   void follow(mlir::Value value) {
     if (!seen.insert(value).second)
       return;
     for (mlir::Operation *user : value.getUsers()) {
       if (auto map = mlir::dyn_cast<MapOp>(user)) {
+        bool compares = valueType(map.getResult()).isCondition();
+        map.getBody().walk([&](mlir::arith::SubIOp) { compares = true; });
         for (mlir::Value input : map.getInputs())
-          if (auto index = input.getDefiningOp<IndexOp>(); index && valueType(map.getResult()).isCondition())
+          if (auto index = input.getDefiningOp<IndexOp>(); index && compares)
             if (extents.contains(index.getAxis()))
               atMost(extents.lookup(index.getAxis()));
         if (!valueType(map.getResult()).isFloat())
@@ -266,6 +283,7 @@ private:
         asPlace(read.getRef(), read.getIndices(), value);
       } else if (auto write = mlir::dyn_cast<WriteOp>(user)) {
         asPlace(write.getRef(), write.getIndices(), value);
+        distinct |= decidesPlace(write, value);
       }
     }
   }
@@ -273,6 +291,7 @@ private:
   const Extents &extents;
   llvm::SmallPtrSet<mlir::Value, 16> seen;
   std::optional<int64_t> bound;
+  bool distinct = false;
 };
 
 } // namespace
@@ -302,7 +321,12 @@ llvm::Expected<reference::ArgumentSpec> attnc::specOf(const Signature &signature
         largest = extents.lookup(axis.getName().getValue());
     spec.range.high = largest;
   } else {
-    spec.range.high = Uses(extents).highest(signature.body->getArgument(index)).value_or(largest);
+    Uses uses(extents);
+    spec.range.high = uses.highest(signature.body->getArgument(index)).value_or(largest);
+    if (uses.mustDiffer()) {
+      spec.range.kind = reference::IntegerRange::Distinct;
+      ++spec.range.high;
+    }
   }
   return spec;
 }
