@@ -3,6 +3,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/frontend/Diagnostics.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace attn::language;
 using llvm::SourceMgr;
@@ -28,6 +29,13 @@ void Diagnostics::error(const Place &place, const llvm::Twine &message, const st
     print(SourceMgr::DK_Error, place, message, notes);
   else if (errors == maxErrors + 1)
     print(SourceMgr::DK_Error, place, "too many errors; what follows is not shown", {});
+}
+
+void Diagnostics::errorInFile(const llvm::Twine &message) {
+  ++errors;
+  llvm::StringRef file = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  std::string text = message.str();
+  sources.PrintMessage(llvm::errs(), llvm::SMDiagnostic(file, SourceMgr::DK_Error, text));
 }
 
 void Diagnostics::warning(const Place &place, const llvm::Twine &message, const std::vector<Note> &notes) {

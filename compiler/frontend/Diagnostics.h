@@ -50,6 +50,8 @@ public:
 
   void error(const Place &place, const llvm::Twine &message, const std::vector<Note> &notes = {});
   void warning(const Place &place, const llvm::Twine &message, const std::vector<Note> &notes = {});
+  /// About the file as a whole, or about what the command line says of it.
+  void errorInFile(const llvm::Twine &message);
   bool hasErrors() const { return errors != 0; }
   llvm::SourceMgr &getSources() { return sources; }
 

@@ -314,7 +314,8 @@ bool Formatter::areNeighbours(const Statement &above, const Statement &below) co
     return false;
   return llvm::none_of(file.comments, [&](const Comment &comment) {
     const char *at = comment.text.begin();
-    return from <= at && at < below.range.End.getPointer() && (comment.startsLine || at >= to);
+    bool isBehindAbove = !comment.startsLine && newlinesBetween(from, at) == 0;
+    return from <= at && at < below.range.End.getPointer() && !isBehindAbove;
   });
 }
 

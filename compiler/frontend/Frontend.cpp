@@ -24,13 +24,6 @@ static void refuseSecondUse(const ast::File &file, Diagnostics &diagnostics) {
   }
 }
 
-/// A message about something that stands in no file.
-static void complainOfOption(Diagnostics &diagnostics, llvm::SourceMgr &sources, const llvm::Twine &message) {
-  const char *start = sources.getMemoryBuffer(sources.getMainFileID())->getBufferStart();
-  llvm::SMLoc top = llvm::SMLoc::getFromPointer(start);
-  diagnostics.error(llvm::SMRange(top, top), message);
-}
-
 /// Each fixed extent speaks of an axis of some attention.
 static void checkFixedExtents(const Programs &programs, const FixedExtents &fixed, Diagnostics &diagnostics) {
   for (const auto &[name, value] : fixed) {
@@ -42,8 +35,7 @@ static void checkFixedExtents(const Programs &programs, const FixedExtents &fixe
         nearest.offer(axis.name);
       }
     if (!found)
-      complainOfOption(diagnostics, diagnostics.getSources(),
-                       "-D " + name + "=" + llvm::Twine(value) + ": no axis has this name" + nearest.question());
+      diagnostics.errorInFile("-D " + name + "=" + llvm::Twine(value) + ": no axis has this name" + nearest.question());
   }
 }
 
@@ -73,9 +65,8 @@ mlir::OwningOpRef<mlir::ModuleOp> attn::parseSpec(llvm::SourceMgr &sources, mlir
   bool known = options.kernel.empty() ||
                llvm::any_of(programs, [&](const auto &program) { return program->name == options.kernel; });
   if (programs.empty() || !known) {
-    complainOfOption(diagnostics, sources,
-                     programs.empty() ? llvm::Twine("the file holds no attention")
-                                      : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
+    diagnostics.errorInFile(programs.empty() ? llvm::Twine("the file holds no attention")
+                                             : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
     return nullptr;
   }
   context->loadDialect<AttnDialect>();
