@@ -22,11 +22,15 @@ Value ContractPlan::extentOf(FunctionScope &f, ArrayRef<StringAttr> axes) const 
   return product;
 }
 
-Value ContractPlan::panelCount(FunctionScope &f) const { return f.ceilDiv(f.extent(product.lane), f.i64(width())); }
+Value ContractPlan::slotCount(FunctionScope &f) const {
+  return f.mul(extentOf(f, product.outerColumns), f.ceilDiv(f.extent(product.lane), f.i64(lanes)));
+}
+
+Value ContractPlan::panelCount(FunctionScope &f) const { return f.ceilDiv(slotCount(f), f.i64(vectors)); }
 
 Value ContractPlan::stripRows(FunctionScope &f) const {
-  Value outer = f.mul(extentOf(f, product.batch), extentOf(f, product.outerColumns));
-  Value cuts = f.ceilDiv(f.i64(wantedTasks), f.max(f.mul(outer, panelCount(f)), f.i64(1)));
+  Value others = f.mul(extentOf(f, product.batch), panelCount(f));
+  Value cuts = f.ceilDiv(f.i64(wantedTasks), f.max(others, f.i64(1)));
   Value wanted = f.ceilDiv(extentOf(f, product.rows), cuts);
   wanted = f.max(f.min(wanted, f.i64(mostRows)), f.i64(leastRows));
   return f.mul(f.ceilDiv(wanted, f.i64(rows)), f.i64(rows));
@@ -74,8 +78,7 @@ public:
   Value emitTaskCount(FunctionScope &f) override {
     if (nest)
       return nest->emitTaskCount(f);
-    Value outer = f.mul(plan.extentOf(f, plan.product.batch), plan.extentOf(f, plan.product.outerColumns));
-    return f.mul(outer, f.mul(plan.stripCount(f), plan.panelCount(f)));
+    return f.mul(plan.extentOf(f, plan.product.batch), f.mul(plan.stripCount(f), plan.panelCount(f)));
   }
   Value emitScratchBytes(FunctionScope &f) override {
     return nest ? nest->emitScratchBytes(f) : f.mul(ContractScratch(f, plan).size, f.i64(4));

@@ -30,6 +30,7 @@ struct ContractPlan {
 
   int64_t width() const { return lanes * vectors; }
   Value extentOf(FunctionScope &f, llvm::ArrayRef<mlir::StringAttr> axes) const;
+  Value slotCount(FunctionScope &f) const;
   Value panelCount(FunctionScope &f) const;
   Value stripRows(FunctionScope &f) const;
   Value stripCount(FunctionScope &f) const;
@@ -64,7 +65,8 @@ private:
   Values product(llvm::ArrayRef<Value> pointers, Value step);
   void emitEpilogue(mlir::ValueRange sums);
   void emitRows(mlir::ValueRange sums, bool clamp);
-  void emitRow(int64_t r, mlir::ValueRange sums);
+  void emitRow(int64_t r, Value sum);
+  void locateColumns(Value panel);
   Values startingSums();
   Values withoutAbsent(mlir::ValueRange sums);
 
@@ -79,7 +81,7 @@ private:
   Value leftStep();
   /// The sums of the register block in the strip.
   Value inStrip();
-  /// Emits `body` for panels whose columns all lie within the extent, and for the others.
+  /// Emits `body` for panels whose columns are all there, and for the others.
   void wholeOrNot(llvm::function_ref<void(bool clamp)> body);
   Value at(Value offset) { return f.address(scratch, offset, f.builder().getF32Type()); }
   mlir::Type vectorType() { return f.vectorOf(plan.lanes, f.builder().getF32Type()); }
@@ -92,7 +94,9 @@ private:
   Value scratch;
   Value firstRow, endRow;
   Value isFirst, isLast; ///< the panel of the depth; null: always
-  ColumnRange columns;
+  PanelColumns columns;
+  llvm::SmallVector<ColumnSlot> slots;
+  Value isWhole; ///< all slots are, and all of their columns; null: always
   DepthRange depth;
   bool mayBeAbsent = false;
   /// The register block: its first row, and the indices of all.

@@ -142,10 +142,10 @@ FunctionScope::Values ContractTask::withoutAbsent(ValueRange sums) {
     overRows([&](Value r) {
       f.loop(f.i64(0), f.i64(plan.vectors), f.i64(1), [&](Value v) {
         inScope(x, [&] {
-          Value column = f.mul(v, f.i64(plan.lanes));
-          ColumnRange{shape.lane, f.add(columns.first, column), 1, true}.bind(x);
+          columns.clamp = true;
+          columns.bind(x, columns.slot(x, v));
           Value sum = x.evaluateLanes(shape.op->getResult(0)).value;
-          f.store(sum, at(places.tile), f.add(f.mul(r, f.i64(plan.width())), column));
+          f.store(sum, at(places.tile), f.add(f.mul(r, f.i64(plan.width())), f.mul(v, f.i64(plan.lanes))));
         });
       });
     });
@@ -157,25 +157,34 @@ FunctionScope::Values ContractTask::withoutAbsent(ValueRange sums) {
   return f.choose(isSpoilt, SmallVector<Type>(sums.size(), vectorType()), again, [&] { return Values(sums); });
 }
 
-void ContractTask::emitRow(int64_t r, ValueRange sums) {
+void ContractTask::emitRow(int64_t r, Value sum) {
   bindRow(blockIndices[r]);
-  for (int64_t v = 0; v < plan.vectors; ++v)
-    x.set(shape.op->getResult(0), v, {sums[r * plan.vectors + v], {}});
+  x.set(shape.op->getResult(0), 0, {sum, {}});
   for (WriteOp write : plan.writes)
-    for (int64_t v = 0; v < plan.vectors; ++v)
-      x.write(write, v);
+    x.write(write);
 }
 
 void ContractTask::emitRows(ValueRange sums, bool clamp) {
-  x.enter(nullptr);
-  ColumnRange{columns.lane, columns.first, columns.vectors, clamp}.bind(x);
-  x.enter(nullptr);
-  emitRow(0, sums);
-  x.leave();
-  // A row must not be computed twice: the result may be an operand too.
-  for (int64_t r = 1; r < plan.rows; ++r)
-    f.when(hasRow(f.i64(r)), [&] { inScope(x, [&] { emitRow(r, sums); }); });
-  x.leave();
+  columns.clamp = clamp;
+  auto slot = [&](int64_t v) {
+    columns.bind(x, slots[v]);
+    x.enter(nullptr);
+    emitRow(0, sums[v]);
+    x.leave();
+    // A row must not be computed twice: the result may be an operand too.
+    for (int64_t r = 1; r < plan.rows; ++r)
+      f.when(hasRow(f.i64(r)), [&] { inScope(x, [&] { emitRow(r, sums[r * plan.vectors + v]); }); });
+  };
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    if (clamp) {
+      Value isThere = f.less(f.add(columns.firstSlot, f.i64(v)), plan.slotCount(f));
+      f.when(isThere, [&] { inScope(x, [&] { slot(v); }); });
+      continue;
+    }
+    x.enter(nullptr);
+    slot(v);
+    x.leave();
+  }
 }
 
 void ContractTask::emitEpilogue(ValueRange sums) {
@@ -184,18 +193,32 @@ void ContractTask::emitEpilogue(ValueRange sums) {
 }
 
 void ContractTask::wholeOrNot(llvm::function_ref<void(bool)> body) {
-  std::optional<int64_t> known = f.constantExtent(shape.lane);
-  if (known && *known % plan.width() == 0)
+  if (!isWhole)
     return body(false);
-  Value last = f.add(columns.first, f.i64(plan.width() - 1));
   f.when(
-      f.less(last, f.extent(shape.lane)), [&] { inScope(x, [&] { body(false); }); },
-      [&] { inScope(x, [&] { body(true); }); });
+      isWhole, [&] { inScope(x, [&] { body(false); }); }, [&] { inScope(x, [&] { body(true); }); });
 }
 
 //===----------------------------------------------------------------------===//
 // Panels
 //===----------------------------------------------------------------------===//
+
+void ContractTask::locateColumns(Value panel) {
+  columns = {shape.lane, shape.outerColumns, plan.vectors, f.mul(panel, f.i64(plan.vectors)), false};
+  for (int64_t v = 0; v < plan.vectors; ++v)
+    slots.push_back(columns.slot(x, f.i64(v)));
+  std::optional<int64_t> known = f.constantExtent(shape.lane);
+  bool areSlotsWhole = known && *known % plan.lanes == 0;
+  if (areSlotsWhole && (*known / plan.lanes) % plan.vectors == 0)
+    return;
+  isWhole = f.less(f.add(columns.firstSlot, f.i64(plan.vectors - 1)), plan.slotCount(f));
+  if (areSlotsWhole)
+    return;
+  for (const ColumnSlot &slot : slots) {
+    Value fits = f.less(f.add(slot.first, f.i64(plan.lanes - 1)), f.extent(shape.lane));
+    isWhole = arith::AndIOp::create(f.builder(), f.loc(), isWhole, fits);
+  }
+}
 
 void ContractTask::emitPanel(Value block) {
   Value step = plan.depthStep(f), blocks = plan.depthBlocks(f);
@@ -224,19 +247,17 @@ void ContractTask::emitPanel(Value block) {
 }
 
 LogicalResult ContractTask::emit(Value task) {
-  AxisList outer(shape.batch);
-  llvm::append_range(outer, shape.outerColumns);
   Values counts;
-  for (StringAttr axis : outer)
+  for (StringAttr axis : shape.batch)
     counts.push_back(f.extent(axis));
   counts.push_back(plan.stripCount(f));
   counts.push_back(plan.panelCount(f));
   Values indices = splitTask(f, task, counts);
-  for (auto [axis, index] : llvm::zip(outer, indices))
+  for (auto [axis, index] : llvm::zip(shape.batch, indices))
     x.bind(axis, index);
-  columns = {shape.lane, f.mul(indices.back(), f.i64(plan.width())), plan.vectors, false};
+  locateColumns(indices.back());
   Value rows = plan.stripRows(f);
-  firstRow = f.mul(indices[outer.size()], rows);
+  firstRow = f.mul(indices[shape.batch.size()], rows);
   endRow = f.min(f.add(firstRow, rows), plan.extentOf(f, shape.rows));
   Value blocks = plan.depthBlocks(f);
   if (FunctionScope::constantOf(blocks) == 1)

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Packing.h"
 #include "compiler/cpu/Contraction.h"
+#include "compiler/cpu/StageLowering.h"
 
 using namespace mlir;
 using namespace attn;
@@ -29,14 +30,35 @@ static Value maskBelow(FunctionScope &f, Value first, Value extent, int64_t lane
   return arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
 }
 
-void ColumnRange::bind(Expressions &x) const {
+Value PanelColumns::slotsPerRow(Expressions &x) const {
   FunctionScope &f = x.scope();
-  Values starts, masks;
-  for (int64_t v = 0; v < vectors; ++v) {
-    starts.push_back(f.add(first, f.i64(v * x.getLanes())));
-    masks.push_back(clamp ? maskBelow(f, starts.back(), f.extent(lane), x.getLanes()) : Value());
-  }
-  x.bindLanes(lane, starts, masks);
+  return f.ceilDiv(f.extent(lane), f.i64(x.getLanes()));
+}
+
+Value PanelColumns::slotCount(Expressions &x) const {
+  Value count = slotsPerRow(x);
+  for (StringAttr axis : outer)
+    count = x.scope().mul(count, x.scope().extent(axis));
+  return count;
+}
+
+ColumnSlot PanelColumns::slot(Expressions &x, Value v) const {
+  FunctionScope &f = x.scope();
+  Value number = f.min(f.add(firstSlot, v), f.sub(slotCount(x), f.i64(1)));
+  Values counts;
+  for (StringAttr axis : outer)
+    counts.push_back(f.extent(axis));
+  counts.push_back(slotsPerRow(x));
+  Values indices = splitTask(f, number, counts);
+  Value first = f.mul(indices.pop_back_val(), f.i64(x.getLanes()));
+  return {indices, first};
+}
+
+void PanelColumns::bind(Expressions &x, const ColumnSlot &slot) const {
+  FunctionScope &f = x.scope();
+  for (auto [axis, index] : llvm::zip(outer, slot.outer))
+    x.bind(axis, index);
+  x.bindLanes(lane, {slot.first}, {clamp ? maskBelow(f, slot.first, f.extent(lane), x.getLanes()) : Value()});
 }
 
 /// Loops over all depth axes but those in `inner`; gives the number of the point at index 0 of the latter.
@@ -100,7 +122,7 @@ struct PanelPacker {
   Expressions &x;
   Value value;
   const DepthRange &depth;
-  const ColumnRange &columns;
+  const PanelColumns &columns;
   Value panel;
   FunctionScope &f = x.scope();
   int64_t lanes = x.getLanes();
@@ -113,13 +135,17 @@ struct PanelPacker {
 
   /// Vectors are read along the columns.
   void straight() {
-    x.enter(nullptr);
-    columns.bind(x);
+    SmallVector<ColumnSlot> slots;
+    for (int64_t v = 0; v < columns.vectors; ++v)
+      slots.push_back(columns.slot(x, f.i64(v)));
     overDepth(x, depth, {}, [&](Value point) {
-      for (int64_t v = 0; v < columns.vectors; ++v)
-        store(orZero(x, x.evaluate(value, v), mayBeAbsent), point, f.i64(v * lanes));
+      for (int64_t v = 0; v < columns.vectors; ++v) {
+        x.enter(nullptr);
+        columns.bind(x, slots[v]);
+        store(orZero(x, x.evaluate(value), mayBeAbsent), point, f.i64(v * lanes));
+        x.leave();
+      }
     });
-    x.leave();
   }
 
   /// Vectors are read along `axis`, which has at least as many points as lanes, and turned in registers. The last
@@ -130,23 +156,26 @@ struct PanelPacker {
     Value step = depth.step(f, position);
     f.loop(f.i64(0), f.i64(columns.vectors), f.i64(1), [&](Value v) {
       Value column = f.mul(v, f.i64(lanes));
+      ColumnSlot slot = columns.slot(x, v);
       inScope(x, [&] {
+        for (auto [axis, index] : llvm::zip(columns.outer, slot.outer))
+          x.bind(axis, index);
         overDepth(x, depth, axis, [&](Value point) {
           f.loop(from, to, f.i64(lanes), [&](Value k) {
             Value first = f.min(k, f.sub(to, f.i64(lanes)));
             Value start = f.add(point, f.mul(f.sub(first, from), step));
-            inScope(x, [&] { block(axis, first, column, start, step); });
+            inScope(x, [&] { block(axis, first, slot.first, column, start, step); });
           });
         });
       });
     });
   }
 
-  void block(StringAttr axis, Value first, Value column, Value point, Value step) {
+  void block(StringAttr axis, Value first, Value firstColumn, Value column, Value point, Value step) {
     x.bindLanes(axis, {first}, {Value()});
     Values vectors;
     for (int64_t j = 0; j < lanes; ++j) {
-      Value index = f.add(f.add(columns.first, column), f.i64(j));
+      Value index = f.add(firstColumn, f.i64(j));
       if (columns.clamp)
         index = f.min(index, f.sub(f.extent(columns.lane), f.i64(1)));
       x.enter(nullptr);
@@ -179,7 +208,7 @@ struct PanelPacker {
 };
 } // namespace
 
-bool attn::packPanel(Expressions &x, Value value, const DepthRange &depth, const ColumnRange &columns, Value panel) {
+bool attn::packPanel(Expressions &x, Value value, const DepthRange &depth, const PanelColumns &columns, Value panel) {
   PanelPacker packer{x, value, depth, columns, panel};
   packer.pack();
   return packer.mayBeAbsent;

@@ -25,17 +25,29 @@ struct DepthRange {
   mlir::Value step(FunctionScope &f, size_t i) const;
 };
 
-/// Columns `first`, `first + 1`, ... of `lane`, `vectors` times the lanes of them. With `clamp`, some may lie
-/// beyond the extent; what they hold is unspecified.
-struct ColumnRange {
-  mlir::StringAttr lane;
+/// `lanes` columns side by side: an index of each outer axis, and that of lane 0.
+struct ColumnSlot {
+  FunctionScope::Values outer;
   mlir::Value first;
+};
+
+/// A panel's columns: `vectors` slots, counted over the lane axis and then over outer axes, so that short rows of
+/// columns fill a panel together. With `clamp`, some may lie beyond the end; what they hold is unspecified.
+struct PanelColumns {
+  mlir::StringAttr lane;
+  AxisList outer;
   int64_t vectors;
+  mlir::Value firstSlot;
   bool clamp;
 
   int64_t width(const Expressions &x) const { return vectors * x.getLanes(); }
-  /// Makes the columns run along the lanes of the innermost scope.
-  void bind(Expressions &x) const;
+  /// Slots along the lane axis, and all of them.
+  mlir::Value slotsPerRow(Expressions &x) const;
+  mlir::Value slotCount(Expressions &x) const;
+  /// Where the slot `v` of the panel is; past the end, the last slot.
+  ColumnSlot slot(Expressions &x, mlir::Value v) const;
+  /// Makes the slot's columns run along the lanes of the innermost scope.
+  void bind(Expressions &x, const ColumnSlot &slot) const;
 };
 
 /// Calls `body` in a scope of its own. The builder stands in a region that has just been opened and has no scope yet.
@@ -43,7 +55,7 @@ void inScope(Expressions &x, llvm::function_ref<void()> body);
 
 /// Writes point k, column j of `value` to `panel[k * width + j]`. The panel has room for `lanes` more points in
 /// front of it. The other axes of the value are bound. Returns whether elements may be absent.
-bool packPanel(Expressions &x, mlir::Value value, const DepthRange &depth, const ColumnRange &columns,
+bool packPanel(Expressions &x, mlir::Value value, const DepthRange &depth, const PanelColumns &columns,
                mlir::Value panel);
 
 /// Writes point k of `value` to `row[k]`, and up to `lanes` elements behind the last one. All other axes are
