@@ -105,10 +105,10 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
     key.push_back({reserve(f.mul(pitch, keys)), pitch});
   }
   for (StringAttr axis : axes.widths) {
-    Value width = roundUp(f.extent(axis), shape.rows);
-    output.push_back(perBlock(f.mul(width, queries)));
-    Value pitch = roundUp(width, shape.lanes);
+    Value pitch = roundUp(roundUp(f.extent(axis), shape.rows), shape.lanes);
+    output.push_back(perBlock(f.mul(pitch, queries)));
     value.push_back({reserve(f.mul(pitch, keys)), pitch});
+    turned.push_back({reserve(f.mul(pitch, queries)), pitch});
   }
   maximum = perBlock(queries);
   sum = perBlock(queries);

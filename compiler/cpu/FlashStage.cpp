@@ -80,58 +80,77 @@ void FlashTask::bindKey(Value key) {
 // Start of a tile
 //===----------------------------------------------------------------------===//
 
+Value FlashTask::otherRows() {
+  Value count = f.i64(1);
+  for (StringAttr axis : axes.rows)
+    count = f.mul(count, f.extent(axis));
+  return count;
+}
+
 /// Binds the rows and lanes of a block. Blocks that share a range of queries lie
 /// together, so that a tile covers few keys.
 void FlashTask::bindBlock(Value block) {
-  Value others = f.i64(1);
   Values counts;
-  for (StringAttr axis : axes.rows) {
+  for (StringAttr axis : axes.rows)
     counts.push_back(f.extent(axis));
-    others = f.mul(others, counts.back());
-  }
-  for (auto [axis, index] : llvm::zip(axes.rows, splitTask(f, f.rem(block, others), counts)))
+  for (auto [axis, index] : llvm::zip(axes.rows, splitTask(f, f.rem(block, otherRows()), counts)))
     expressions.bind(axis, index);
-  if (!axes.lane)
-    return;
-  Value firstQuery = f.mul(f.div(block, others), f.i64(shape.queries));
-  Value extent = f.extent(axes.lane);
+  if (axes.lane)
+    columnsFrom(firstQueryOf(block)).bind(expressions);
+}
+
+ColumnRange FlashTask::columnsFrom(Value firstQuery) {
   std::optional<int64_t> known = f.constantExtent(axes.lane);
-  Values first, masks;
-  for (int64_t v = 0; v < shape.vectors; ++v) {
-    first.push_back(f.add(firstQuery, f.i64(v * shape.lanes)));
-    Value mask;
-    if (!known || *known % shape.queries) {
-      Value left = f.splat(f.sub(extent, first.back()), shape.lanes);
-      mask = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(shape.lanes), left);
-    }
-    masks.push_back(mask);
-  }
-  expressions.bindLanes(axes.lane, first, masks);
+  return {axes.lane, firstQuery, shape.vectors, /*clamp=*/!known || *known % shape.queries};
 }
 
 /// [contracted][queries], with what multiplies the score and log2(e) folded in.
-void FlashTask::packQuery(Value number) {
+void FlashTask::packQuery(Value number, Value firstQuery) {
   for (auto [term, query] : llvm::enumerate(flash.getQueries())) {
-    Value to = at(scratch.query[term], number);
-    f.loop(f.i64(0), f.extent(axes.contracted[term]), f.i64(1), [&](Value e) {
-      expressions.enter(e.getParentBlock()->getParentOp());
-      expressions.bind(axes.contracted[term], e);
-      Value row = f.add(to, f.mul(e, f.i64(shape.queries)));
-      for (int64_t v = 0; v < shape.vectors; ++v) {
-        Datum datum = expressions.evaluateLanes(query, v);
-        Value element = datum.value;
-        if (queryFactor)
-          element = arith::MulFOp::create(f.builder(), f.loc(), element,
-                                          expressions.evaluateLanes(queryFactor, v).value);
-        if (plainScore && isSoftmax())
-          element = arith::MulFOp::create(f.builder(), f.loc(), element, floats(log2OfE));
-        if (datum.present)
-          element = arith::SelectOp::create(f.builder(), f.loc(), datum.present, element, floats(0.0));
-        storeFloats(element, row, v * shape.lanes);
-      }
-      expressions.leave();
-    });
+    StringAttr contracted = axes.contracted[term];
+    Value panel = f.address(base, at(scratch.query[term], number), f.builder().getF32Type());
+    Value extent = f.extent(contracted);
+    if (axes.lane)
+      packPanel(expressions, query, DepthRange{{contracted}, f.i64(0), extent},
+                columnsFrom(firstQuery), panel);
+    else
+      packLonelyQuery(term, panel);
+    if (queryFactor || (plainScore && isSoftmax()))
+      scaleQuery(panel, extent);
   }
+}
+
+/// Without a lane axis all lanes hold the same query.
+void FlashTask::packLonelyQuery(unsigned term, Value panel) {
+  StringAttr contracted = axes.contracted[term];
+  f.loop(f.i64(0), f.extent(contracted), f.i64(1), [&](Value e) {
+    expressions.enter(e.getParentBlock()->getParentOp());
+    expressions.bind(contracted, e);
+    Datum datum = expressions.evaluateLanes(flash.getQueries()[term]);
+    Value element = datum.value;
+    if (datum.present)
+      element = arith::SelectOp::create(f.builder(), f.loc(), expressions.asLanes(datum.present), element, floats(0.0));
+    f.store(element, panel, f.mul(e, f.i64(shape.queries)));
+    expressions.leave();
+  });
+}
+
+void FlashTask::scaleQuery(Value panel, Value extent) {
+  OpBuilder &b = f.builder();
+  Values factors;
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    Value factor = queryFactor ? expressions.evaluateLanes(queryFactor, v).value : floats(1.0);
+    if (isSoftmax())
+      factor = arith::MulFOp::create(b, f.loc(), factor, floats(log2OfE));
+    factors.push_back(factor);
+  }
+  f.loop(f.i64(0), extent, f.i64(1), [&](Value e) {
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      Value place = f.add(f.mul(e, f.i64(shape.queries)), f.i64(v * shape.lanes));
+      Value element = f.load(vectorType, panel, place);
+      f.store(arith::MulFOp::create(b, f.loc(), element, factors[v]), panel, place);
+    }
+  });
 }
 
 /// Evaluates the key bounds of a block's rows, keeps them and their extremes, and
@@ -207,8 +226,9 @@ std::pair<Value, Value> FlashTask::emitStart(Value firstBlock, Value count) {
   Values init{keyCount(), f.i64(0)};
   Values range = f.loop(f.i64(0), count, f.i64(1), init, [&](Value number, ValueRange carried) -> Values {
     expressions.enter(number.getParentBlock()->getParentOp());
-    bindBlock(f.add(firstBlock, number));
-    packQuery(number);
+    Value block = f.add(firstBlock, number);
+    bindBlock(block);
+    packQuery(number, firstQueryOf(block));
     startBlock(number);
     auto [low, high] = storeBounds(number);
     expressions.leave();
@@ -243,11 +263,8 @@ void FlashTask::emitKeyTile(Value firstBlock, Value count, Value firstKey, Value
 }
 
 LogicalResult FlashTask::emit(Value task) {
-  Value others = f.i64(1);
-  for (StringAttr axis : axes.rows)
-    others = f.mul(others, f.extent(axis));
   Value across = axes.lane ? f.ceilDiv(f.extent(axes.lane), f.i64(shape.queries)) : f.i64(1);
-  Value blocks = f.mul(others, across);
+  Value blocks = f.mul(otherRows(), across);
   Value tiles = f.ceilDiv(blocks, f.i64(shape.blocks));
   Values counts;
   for (StringAttr axis : axes.batch)
@@ -273,8 +290,9 @@ LogicalResult FlashTask::emit(Value task) {
   });
   f.loop(f.i64(0), count, f.i64(1), [&](Value number) {
     expressions.enter(number.getParentBlock()->getParentOp());
-    bindBlock(f.add(firstBlock, number));
-    finishBlock(number);
+    Value block = f.add(firstBlock, number);
+    bindBlock(block);
+    finishBlock(number, firstQueryOf(block));
     expressions.leave();
   });
   expressions.leave();
@@ -299,31 +317,57 @@ void FlashTask::writeRow(WriteOp write, ArrayRef<Value> logSumExp) {
   }
 }
 
-/// Stores a result that has a value's width, element by element of it.
-void FlashTask::writeOutput(WriteOp write, Value number, ArrayRef<Value> inverse) {
-  AxisList place = unionOfAxes(write.getIndices());
-  StringAttr width = *llvm::find_if(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); });
-  int64_t slots = axes.lane ? shape.vectors : 1;
-  f.loop(f.i64(0), f.extent(width), f.i64(1), [&](Value element) {
-    expressions.enter(element.getParentBlock()->getParentOp());
-    expressions.bind(width, element);
-    for (int64_t v = 0; v < slots; ++v) {
-      for (auto [value, part] : llvm::enumerate(scratch.output)) {
-        if (axes.widths[value] != width)
-          continue;
-        Value row = f.add(at(part, number), f.mul(element, f.i64(shape.queries)));
-        Value mix = loadFloats(row, v * shape.lanes);
+/// Outputs of a finished block, normalised, as rows: what follows reads and writes along their width.
+void FlashTask::turnOutput(unsigned value, Value number, ArrayRef<Value> inverse) {
+  const FlashScratch::Part &turned = scratch.turned[value];
+  Value from = at(scratch.output[value], number);
+  f.loop(f.i64(0), turned.pitch, f.i64(shape.lanes), [&](Value first) {
+    Value rows = f.add(from, f.mul(first, f.i64(shape.queries)));
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      Values vectors;
+      for (int64_t j = 0; j < shape.lanes; ++j) {
+        Value mix = loadFloats(rows, j * shape.queries + v * shape.lanes);
         if (isSoftmax())
           mix = arith::MulFOp::create(f.builder(), f.loc(), mix, inverse[v]);
-        expressions.set(flash.getOutputs()[value], v, {laneOrScalar(f, axes, mix), {}});
+        vectors.push_back(mix);
       }
-      expressions.write(write, v);
+      transposeVectors(f, vectors);
+      for (int64_t j = 0; j < shape.lanes; ++j)
+        storeFloats(vectors[j], f.add(first, at(turned, f.i64(v * shape.lanes + j))));
     }
+  });
+}
+
+/// Stores a result that has a value's width, query by query along the width.
+void FlashTask::writeOutput(WriteOp write, Value number, Value firstQuery) {
+  AxisList place = unionOfAxes(write.getIndices());
+  StringAttr width = *llvm::find_if(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); });
+  Value extent = f.extent(width);
+  Value count = axes.lane ? f.min(f.i64(shape.queries), f.sub(f.extent(axes.lane), firstQuery)) : f.i64(1);
+  f.loop(f.i64(0), count, f.i64(1), [&](Value query) {
+    expressions.enter(query.getParentBlock()->getParentOp());
+    if (axes.lane)
+      expressions.bind(axes.lane, f.add(firstQuery, query));
+    if (flash.getLogsumexp()) {
+      Value lse = f.load(f.builder().getF32Type(), base, f.add(at(scratch.maximum, number), query));
+      expressions.set(flash.getOutputs().back(), 0, {lse, {}});
+    }
+    f.loop(f.i64(0), extent, f.i64(shape.lanes), [&](Value first) {
+      expressions.enter(first.getParentBlock()->getParentOp());
+      std::optional<int64_t> known = f.constantExtent(width);
+      Value mask = known && *known % shape.lanes == 0 ? Value() : maskBelow(f, first, extent, shape.lanes);
+      expressions.bindLanes(width, {first}, {mask});
+      for (auto [value, turned] : llvm::enumerate(scratch.turned))
+        if (axes.widths[value] == width)
+          expressions.set(flash.getOutputs()[value], 0, {loadFloats(f.add(at(turned, query), first)), {}});
+      expressions.write(write);
+      expressions.leave();
+    });
     expressions.leave();
   });
 }
 
-void FlashTask::finishBlock(Value number) {
+void FlashTask::finishBlock(Value number, Value firstQuery) {
   OpBuilder &b = f.builder();
   Location loc = f.loc();
   Values inverse, logSumExp;
@@ -338,11 +382,14 @@ void FlashTask::finishBlock(Value number) {
       continue;
     Value natural = math::FmaOp::create(b, loc, maximum, floats(naturalLogOf2), math::LogOp::create(b, loc, sum));
     logSumExp.push_back(arith::SelectOp::create(b, loc, empty, floats(-infinity), natural));
+    storeFloats(logSumExp.back(), at(scratch.maximum, number), v * shape.lanes);
   }
+  for (unsigned value = 0; value < scratch.output.size(); ++value)
+    turnOutput(value, number, inverse);
   for (WriteOp write : stage.getBody().getOps<WriteOp>()) {
     AxisList place = unionOfAxes(write.getIndices());
     if (llvm::any_of(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); }))
-      writeOutput(write, number, inverse);
+      writeOutput(write, number, firstQuery);
     else
       writeRow(write, logSumExp);
   }

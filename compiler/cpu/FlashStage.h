@@ -9,6 +9,7 @@
 #ifndef ATTN_COMPILER_CPU_FLASHSTAGE_H
 #define ATTN_COMPILER_CPU_FLASHSTAGE_H
 
+#include "compiler/cpu/Packing.h"
 #include "compiler/cpu/StageLowering.h"
 
 namespace attn {
@@ -42,6 +43,7 @@ struct FlashScratch {
   };
   llvm::SmallVector<Part> query;      ///< per term: [contracted][queries] of each block
   llvm::SmallVector<Part> output;     ///< per value: [width][queries] of each block
+  llvm::SmallVector<Part> turned;     ///< per value: [queries][width] of the block that is finished
   Part maximum, sum;                  ///< [queries] of each block
   Part lower, upper;                  ///< [queries] of i64 of each block
   Part bounds;                        ///< smallest and largest lower, smallest and largest upper: 4 i64
@@ -69,14 +71,22 @@ private:
   };
 
   // FlashStage.cpp: the walk over blocks and key tiles.
+  /// Row axes other than the lane, as one number of combinations.
+  Value otherRows();
+  Value firstQueryOf(Value block) { return f.mul(f.div(block, otherRows()), f.i64(shape.queries)); }
+  /// The queries of a block along the lanes.
+  ColumnRange columnsFrom(Value firstQuery);
   void bindBlock(Value block);
   std::pair<Value, Value> emitStart(Value firstBlock, Value count);
   void startBlock(Value number);
-  void packQuery(Value number);
+  void packQuery(Value number, Value firstQuery);
+  void packLonelyQuery(unsigned term, Value panel);
+  void scaleQuery(Value panel, Value extent);
   std::pair<Value, Value> storeBounds(Value number);
   void emitKeyTile(Value firstBlock, Value count, Value firstKey, Value length);
-  void finishBlock(Value number);
-  void writeOutput(WriteOp write, Value number, llvm::ArrayRef<Value> inverse);
+  void finishBlock(Value number, Value firstQuery);
+  void turnOutput(unsigned value, Value number, llvm::ArrayRef<Value> inverse);
+  void writeOutput(WriteOp write, Value number, Value firstQuery);
   void writeRow(WriteOp write, llvm::ArrayRef<Value> logSumExp);
 
   // FlashTile.cpp: one register block against one key tile.

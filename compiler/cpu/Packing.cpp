@@ -25,7 +25,7 @@ void attn::inScope(Expressions &x, llvm::function_ref<void()> body) {
   x.leave();
 }
 
-static Value maskBelow(FunctionScope &f, Value first, Value extent, int64_t lanes) {
+Value attn::maskBelow(FunctionScope &f, Value first, Value extent, int64_t lanes) {
   Value left = f.splat(f.sub(extent, first), lanes);
   return arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
 }
@@ -96,9 +96,8 @@ static Value orZero(Expressions &x, Datum datum, bool &mayBeAbsent) {
 // Panels
 //===----------------------------------------------------------------------===//
 
-/// Exchanges lanes and vectors: log2(lanes) rounds, each of which swaps the off-diagonal
-/// blocks of twice the size.
-static void transpose(FunctionScope &f, MutableArrayRef<Value> vectors) {
+/// log2(lanes) rounds, each of which swaps the off-diagonal blocks of twice the size.
+void attn::transposeVectors(FunctionScope &f, MutableArrayRef<Value> vectors) {
   int64_t n = vectors.size();
   for (int64_t s = 1; s < n; s *= 2) {
     SmallVector<int64_t> low, high;
@@ -183,7 +182,7 @@ struct PanelPacker {
       vectors.push_back(orZero(x, x.evaluate(value), mayBeAbsent));
       x.leave();
     }
-    transpose(f, vectors);
+    transposeVectors(f, vectors);
     for (int64_t j = 0; j < lanes; ++j)
       store(vectors[j], f.add(point, f.mul(f.i64(j), step)), column);
   }

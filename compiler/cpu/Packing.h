@@ -50,6 +50,12 @@ struct PanelColumns {
   void bind(Expressions &x, const ColumnSlot &slot) const;
 };
 
+/// The lanes whose index, counted from `first`, lies below `extent`.
+mlir::Value maskBelow(FunctionScope &f, mlir::Value first, mlir::Value extent, int64_t lanes);
+
+/// Exchanges lanes and vectors: as many vectors as lanes, a power of two.
+void transposeVectors(FunctionScope &f, llvm::MutableArrayRef<mlir::Value> vectors);
+
 /// Calls `body` in a scope of its own. The builder stands in a region that has just been opened and has no scope yet.
 void inScope(Expressions &x, llvm::function_ref<void()> body);
 
