@@ -95,13 +95,20 @@ void FlashTask::bindBlock(Value block) {
     counts.push_back(f.extent(axis));
   for (auto [axis, index] : llvm::zip(axes.rows, splitTask(f, f.rem(block, otherRows()), counts)))
     expressions.bind(axis, index);
-  if (axes.lane)
-    columnsFrom(firstQueryOf(block)).bind(expressions);
+  if (!axes.lane)
+    return;
+  Value firstQuery = firstQueryOf(block), extent = f.extent(axes.lane);
+  Values first, masks;
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    first.push_back(f.add(firstQuery, f.i64(v * shape.lanes)));
+    masks.push_back(mayReachBeyond() ? maskBelow(f, first.back(), extent, shape.lanes) : Value());
+  }
+  expressions.bindLanes(axes.lane, first, masks);
 }
 
-ColumnRange FlashTask::columnsFrom(Value firstQuery) {
+bool FlashTask::mayReachBeyond() {
   std::optional<int64_t> known = f.constantExtent(axes.lane);
-  return {axes.lane, firstQuery, shape.vectors, /*clamp=*/!known || *known % shape.queries};
+  return !known || *known % shape.queries;
 }
 
 /// [contracted][queries], with what multiplies the score and log2(e) folded in.
@@ -110,9 +117,10 @@ void FlashTask::packQuery(Value number, Value firstQuery) {
     StringAttr contracted = axes.contracted[term];
     Value panel = f.address(base, at(scratch.query[term], number), f.builder().getF32Type());
     Value extent = f.extent(contracted);
+    Value firstSlot = f.div(firstQuery, f.i64(shape.lanes));
     if (axes.lane)
       packPanel(expressions, query, DepthRange{{contracted}, f.i64(0), extent},
-                columnsFrom(firstQuery), panel);
+                PanelColumns{axes.lane, {}, shape.vectors, firstSlot, mayReachBeyond()}, panel);
     else
       packLonelyQuery(term, panel);
     if (queryFactor || (plainScore && isSoftmax()))

@@ -74,8 +74,8 @@ private:
   /// Row axes other than the lane, as one number of combinations.
   Value otherRows();
   Value firstQueryOf(Value block) { return f.mul(f.div(block, otherRows()), f.i64(shape.queries)); }
-  /// The queries of a block along the lanes.
-  ColumnRange columnsFrom(Value firstQuery);
+  /// Whether a block may reach beyond the lane axis.
+  bool mayReachBeyond();
   void bindBlock(Value block);
   std::pair<Value, Value> emitStart(Value firstBlock, Value count);
   void startBlock(Value number);

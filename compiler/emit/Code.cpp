@@ -28,14 +28,16 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::CGSCCAnalysisManager callGraph;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  tuning.SLPVectorization = false; // Vectors are explicit; packing scalars gained nothing and costs time.
+  // Vectors and register blocks are explicit: what LLVM could find, and O3 unroll, gained nothing and costs time.
+  tuning.SLPVectorization = false;
+  tuning.LoopVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(callGraph);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants) {
