@@ -60,10 +60,14 @@ LogicalResult Decider::emitWrite(WriteOp write) {
   }
   if (anchor && failed(emitHeavy(anchor, write)))
     return failure();
+  // Any stage may turn out to be the one that can do the write.
+  auto leaves = [&] {
+    return progress.written.contains(write) ? Dependences::Values() : dependences.leavesOf(write, {});
+  };
+  if (failed(storeAll(leaves)))
+    return failure();
   if (progress.written.contains(write))
     return success();
-  if (failed(storeAll([&] { return dependences.leavesOf(write, {}); })))
-    return failure();
   return emitStage(nullptr, StageShape::Nest, Output{{}, {}, {write}});
 }
 
