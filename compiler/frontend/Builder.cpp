@@ -40,10 +40,18 @@ Node *Builder::finish(Node *node) {
   int64_t bits = 0;
   static_assert(sizeof(bits) == sizeof(node->real));
   std::memcpy(&bits, &node->real, sizeof(bits));
-  std::vector<int64_t> key = {int64_t(node->op),       int64_t(node->kind),        node->integer,
-                              bits,                    node->axis,                 node->pairAxis,
-                              node->interleaved,       int64_t(node->function),    int64_t(node->role),
-                              int64_t(node->reduction), node->op == Op::Read && program.stored[node->stored].mode == Mode::InOut ? epoch : 0, node->stored};
+  std::vector<int64_t> key = {int64_t(node->op),
+                              int64_t(node->kind),
+                              node->integer,
+                              bits,
+                              node->axis,
+                              node->pairAxis,
+                              node->interleaved,
+                              int64_t(node->function),
+                              int64_t(node->role),
+                              int64_t(node->reduction),
+                              node->op == Op::Read && program.stored[node->stored].mode == Mode::InOut ? epoch : 0,
+                              node->stored};
   for (unsigned axis : node->over.list())
     key.push_back(axis);
   key.push_back(-1);
@@ -186,13 +194,9 @@ Node *Builder::rope(Node *value, Node *cosine, Node *sine, unsigned axis, unsign
 // Operators and functions
 //===----------------------------------------------------------------------===//
 
-static bool isComparison(Function function) {
-  return function >= Function::Less && function <= Function::NotEqual;
-}
+static bool isComparison(Function function) { return function >= Function::Less && function <= Function::NotEqual; }
 
-static bool isBitwise(Function function) {
-  return function >= Function::BitAnd && function <= Function::ShiftRight;
-}
+static bool isBitwise(Function function) { return function >= Function::BitAnd && function <= Function::ShiftRight; }
 
 /// Exponentials and the like: floats whatever comes in.
 static bool isTranscendental(Function function) { return function >= Function::Exp && function <= Function::Cos; }
@@ -281,7 +285,8 @@ Node *Builder::intToFloat(Node *value) {
 bool Builder::isNumber(Node *value) {
   if (value->isPoison() || value->kind != ValueKind::Bool)
     return !value->isPoison();
-  diagnostics.error(value->place, "a condition is not a number; write `select(condition, x, y)`, or put it behind `where`");
+  diagnostics.error(value->place,
+                    "a condition is not a number; write `select(condition, x, y)`, or put it behind `where`");
   return false;
 }
 
@@ -335,13 +340,15 @@ bool Builder::isExactQuotient(Node *quotient) {
   std::string advice = "make one side a float, as in `x / 8.0`";
   if (right->op == Op::Constant)
     advice = ("write `" + ast::textOf(left->place.text) + " / " + llvm::Twine(right->integer) + ".0`").str();
-  diagnostics.error(quotient->place, "`" + text + "` is a quotient of integers and floors, but a float is wanted here; " + advice);
+  diagnostics.error(quotient->place,
+                    "`" + text + "` is a quotient of integers and floors, but a float is wanted here; " + advice);
   return false;
 }
 
 void Builder::warnOfLiteralQuotients() {
   for (Node *quotient : literalQuotients)
-    diagnostics.warning(quotient->place, "`" + ast::textOf(quotient->place.text) + "` is a quotient of integers and gives " +
+    diagnostics.warning(quotient->place, "`" + ast::textOf(quotient->place.text) +
+                                             "` is a quotient of integers and gives " +
                                              llvm::Twine(quotient->folded.value_or(0)) + "; write `" +
                                              ast::textOf(quotient->operands[0]->place.text) + ".0 / " +
                                              ast::textOf(quotient->operands[1]->place.text) + "` for a fraction");

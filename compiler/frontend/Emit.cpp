@@ -102,8 +102,8 @@ void Emitter::planMaps() {
         height = std::max(height, depth[keyOf(operand)] + 1);
     depth[key] = height;
     const auto &by = users[key];
-    if (isMapped(node.get()) && by.size() == 1 && isMapped(by[0]) && by[0]->axes == node->axes &&
-        !kept.contains(key) && height < maxDepth)
+    if (isMapped(node.get()) && by.size() == 1 && isMapped(by[0]) && by[0]->axes == node->axes && !kept.contains(key) &&
+        height < maxDepth)
       inlined.insert(key);
   }
 }
@@ -206,9 +206,8 @@ Value Emitter::emitNode(const Node *node) {
   case Op::LogSumExp:
     return LogSumExpOp::create(builder, place, type, sameElement(0), axisNames(node->over), sinkOf(node));
   case Op::Rope:
-    return RopeOp::create(builder, place, type, sameElement(0), sameElement(1), sameElement(2),
-                          axisName(node->axis), axisName(node->pairAxis),
-                          node->interleaved ? Pairs::Interleaved : Pairs::Half);
+    return RopeOp::create(builder, place, type, sameElement(0), sameElement(1), sameElement(2), axisName(node->axis),
+                          axisName(node->pairAxis), node->interleaved ? Pairs::Interleaved : Pairs::Half);
   case Op::Pointwise:
   case Op::ToFloat:
     return emitMap(node);
@@ -283,8 +282,8 @@ Value Emitter::emitInRegion(const Node *node, Block &block, ArrayRef<const Node 
       continue;
     }
     const auto *input = llvm::find_if(inputs, [&](const Node *other) { return keyOf(other) == keyOf(operand); });
-    Value scalar = input != inputs.end() ? block.getArgument(input - inputs.begin())
-                                         : emitInRegion(operand, block, inputs, inner);
+    Value scalar =
+        input != inputs.end() ? block.getArgument(input - inputs.begin()) : emitInRegion(operand, block, inputs, inner);
     operands.push_back(convertFloat(scalar, work, inner, location(operand)));
   }
   return emitScalar(node, operands, element(node), inner, location(node->place));

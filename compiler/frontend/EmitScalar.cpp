@@ -222,7 +222,7 @@ static Value emitCondition(const Node *node, ArrayRef<Value> operands, Scalars s
 }
 
 Value attn::language::emitScalar(const Node *node, ArrayRef<Value> operands, Type element, OpBuilder &builder,
-                       Location location) {
+                                 Location location) {
   Scalars scalars{builder, location, element};
   if (node->op == language::Op::ToFloat)
     return arith::SIToFPOp::create(builder, location, element, operands[0]);

@@ -8,7 +8,9 @@
 
 using namespace attn::language;
 
-Extent Extent::constant(int64_t value) { return Extent(std::make_shared<Node>(Node{Kind::Constant, value, 0, {}, {}})); }
+Extent Extent::constant(int64_t value) {
+  return Extent(std::make_shared<Node>(Node{Kind::Constant, value, 0, {}, {}}));
+}
 Extent Extent::axis(unsigned axis) { return Extent(std::make_shared<Node>(Node{Kind::Axis, axis, 0, {}, {}})); }
 Extent Extent::dim(unsigned arg, unsigned dim) {
   return Extent(std::make_shared<Node>(Node{Kind::Dim, arg, dim, {}, {}}));

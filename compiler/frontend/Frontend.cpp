@@ -65,8 +65,9 @@ mlir::OwningOpRef<mlir::ModuleOp> attn::parseSpec(llvm::SourceMgr &sources, mlir
   bool known = options.kernel.empty() ||
                llvm::any_of(programs, [&](const auto &program) { return program->name == options.kernel; });
   if (programs.empty() || !known) {
-    diagnostics.errorInFile(programs.empty() ? llvm::Twine("the file holds no attention")
-                                             : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
+    diagnostics.errorInFile(programs.empty()
+                                ? llvm::Twine("the file holds no attention")
+                                : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
     return nullptr;
   }
   context->loadDialect<AttnDialect>();

@@ -90,10 +90,7 @@ private:
     StringRef text = rest.take_while(isWordCharacter);
     if (isAxisName(text) && text.contains('_'))
       complain(text.size(), "an axis has letters and digits only; write `" + withoutUnderscores(text) + "`");
-    add(isKeyword(text)    ? Token::Kind::Keyword
-        : isAxisName(text) ? Token::Kind::Axis
-                           : Token::Kind::Name,
-        text.size());
+    add(isKeyword(text) ? Token::Kind::Keyword : isAxisName(text) ? Token::Kind::Axis : Token::Kind::Name, text.size());
   }
 
   static std::string withoutUnderscores(StringRef text) {

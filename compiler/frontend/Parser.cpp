@@ -143,8 +143,7 @@ bool Parser::parseAttention(Attention &attention) {
 bool Parser::parseSignature(Attention &attention) {
   if (!expectWord(Token::Kind::Name, attention.name, "a name in lower case after `attention`") ||
       !expect("(", "before the arguments") || !parseDecls(attention.params, true) ||
-      !expect(")", "behind the arguments") || !expect("->", "before the results") ||
-      !expect("(", "before the results"))
+      !expect(")", "behind the arguments") || !expect("->", "before the results") || !expect("(", "before the results"))
     return false;
   if (peek().is(")"))
     return fail("an attention has a result at least, as in `-> (y : f32[B, S, D])`");
@@ -327,8 +326,7 @@ bool Parser::parseRenames(Statement &statement) {
   do {
     Rename rename;
     if (!expectWord(Token::Kind::Axis, rename.from, "an axis after `with`, as in `with S as T`") ||
-        !expect("as", "between the two axes") ||
-        !expectWord(Token::Kind::Axis, rename.to, "an axis after `as`"))
+        !expect("as", "between the two axes") || !expectWord(Token::Kind::Axis, rename.to, "an axis after `as`"))
       return false;
     statement.renames.push_back(rename);
   } while (accept(","));

@@ -104,12 +104,13 @@ private:
       if (named.empty() || isRepeated(condition, origin.softmax))
         continue;
       std::string axis = program.describe(named);
-      diagnostics.error(node->place,
-                        "this masks the result of a softmax along " + axis +
-                            ", which it has already normalised: the rows no longer sum to one; mask before the softmax, "
-                            "`softmax(score, over: " +
-                            axis + ", where: ...)`",
-                        {{origin.softmax->place.reported(), "the softmax"}});
+      diagnostics.error(
+          node->place,
+          "this masks the result of a softmax along " + axis +
+              ", which it has already normalised: the rows no longer sum to one; mask before the softmax, "
+              "`softmax(score, over: " +
+              axis + ", where: ...)`",
+          {{origin.softmax->place.reported(), "the softmax"}});
       return;
     }
   }
@@ -144,7 +145,8 @@ private:
       return;
     diagnostics.error(mix->place,
                       "this contracts " + program.describe(mix->over) + ", but the weights were normalised over " +
-                          program.describe(softmax->over) + ", which nothing contracts; softmax over the axis of the keys",
+                          program.describe(softmax->over) +
+                          ", which nothing contracts; softmax over the axis of the keys",
                       {{softmax->place.reported(), "the softmax"}});
   }
 
@@ -157,7 +159,9 @@ private:
 };
 } // namespace
 
-void attn::language::reviewMasks(const Program &program, Diagnostics &diagnostics) { MaskReview(program, diagnostics).run(); }
+void attn::language::reviewMasks(const Program &program, Diagnostics &diagnostics) {
+  MaskReview(program, diagnostics).run();
+}
 
 //===----------------------------------------------------------------------===//
 // Marks
@@ -175,7 +179,8 @@ static void markRoles(Program &program) {
         scores.insert(operand);
   }
   for (const std::unique_ptr<Node> &node : program.nodes) {
-    bool fromWeights = llvm::any_of(valueOperands(node.get()), [&](Node *operand) { return weights.contains(operand); });
+    bool fromWeights =
+        llvm::any_of(valueOperands(node.get()), [&](Node *operand) { return weights.contains(operand); });
     if (node->op == Op::Softmax || (isElementwise(node.get()) && fromWeights))
       weights.insert(node.get());
     if (node->op != Op::Contract || node->role == ContractRole::Project)

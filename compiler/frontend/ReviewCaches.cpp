@@ -133,4 +133,6 @@ private:
 };
 } // namespace
 
-void attn::language::reviewCaches(const Program &program, Diagnostics &diagnostics) { CacheReview(program, diagnostics).run(); }
+void attn::language::reviewCaches(const Program &program, Diagnostics &diagnostics) {
+  CacheReview(program, diagnostics).run();
+}

@@ -30,9 +30,8 @@ static unsigned dimensionsIn(const Program &program, const Node *weight, AxisSet
     return over.size();
   unsigned count = 0;
   for (const std::vector<Extent> &factors : program.stored[weight->stored].dims)
-    count += llvm::any_of(factors, [&](const Extent &factor) {
-      return factor.kind() == Extent::Kind::Axis && over.has(factor.axis());
-    });
+    count += llvm::any_of(
+        factors, [&](const Extent &factor) { return factor.kind() == Extent::Kind::Axis && over.has(factor.axis()); });
   return count;
 }
 
@@ -118,7 +117,8 @@ static bool isExactFloat(const Node *root) {
   llvm::SmallVector<const Node *> open{root};
   while (!open.empty()) {
     const Node *node = open.pop_back_val();
-    bool leaf = node->op == Op::Read || node->op == Op::Constant || node->op == Op::ToFloat || node->is(Function::Random);
+    bool leaf =
+        node->op == Op::Read || node->op == Op::Constant || node->op == Op::ToFloat || node->is(Function::Random);
     bool choice = node->op == Op::Select || node->op == Op::Take || node->op == Op::Rename || node->op == Op::Where ||
                   node->is(Function::Negate) || node->is(Function::Abs) || node->is(Function::Min) ||
                   node->is(Function::Max) || node->is(Function::Floor) || node->is(Function::Round);
@@ -146,7 +146,8 @@ void attn::language::reviewNumbers(const Program &program, Diagnostics &diagnost
     if (!inMasks.contains(node.get()) || !isFloatComparison(node.get()))
       continue;
     if (!llvm::all_of(node->operands, isExactFloat))
-      diagnostics.warning(node->place, "this mask compares computed floats, whose last bits differ between machines and "
-                                       "kernels; compare integers, or values that are stored");
+      diagnostics.warning(node->place,
+                          "this mask compares computed floats, whose last bits differ between machines and "
+                          "kernels; compare integers, or values that are stored");
   }
 }

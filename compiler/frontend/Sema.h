@@ -30,8 +30,8 @@ std::unique_ptr<Program> checkAttention(const ast::Attention &attention, const D
 class Sema {
 public:
   Sema(const ast::Attention &attention, const DefTable &defs, const FixedExtents &fixed, Diagnostics &diagnostics)
-      : attention(attention), defs(defs), fixed(fixed), diagnostics(diagnostics),
-        program(std::make_unique<Program>()), build(*program, diagnostics) {}
+      : attention(attention), defs(defs), fixed(fixed), diagnostics(diagnostics), program(std::make_unique<Program>()),
+        build(*program, diagnostics) {}
   std::unique_ptr<Program> run();
 
 private:

@@ -229,8 +229,8 @@ Node *Sema::checkNormaliser(const CallExpr *call) {
     return build.poison();
   AxisSet rows = value->axes - *over;
   if (sink && !rows.contains(sink->axes)) {
-    error(sink->place, "a sink is one more logit of each row, so it may have " + program->describe(rows) + "; this has " +
-                           program->describe(sink->axes));
+    error(sink->place, "a sink is one more logit of each row, so it may have " + program->describe(rows) +
+                           "; this has " + program->describe(sink->axes));
     return build.poison();
   }
   return build.normalise(call->callee.text == "softmax" ? Op::Softmax : Op::LogSumExp, value, sink, *over, place);

@@ -30,7 +30,7 @@ DefTable attn::language::collectDefs(const ast::File &file, Diagnostics &diagnos
 }
 
 std::unique_ptr<Program> attn::language::checkAttention(const ast::Attention &attention, const DefTable &defs,
-                                              const FixedExtents &fixed, Diagnostics &diagnostics) {
+                                                        const FixedExtents &fixed, Diagnostics &diagnostics) {
   return Sema(attention, defs, fixed, diagnostics).run();
 }
 
@@ -108,8 +108,9 @@ void Sema::addAxis(const Word &word) {
   auto [other, isNew] = indexNumbers.try_emplace(axis.index, program->axes.size());
   if (!isNew) {
     const Axis &first = program->axes[other->second];
-    error(word.range(), "the axes " + first.name + " and " + word.text + " would both have the index `" + axis.index +
-                            "`; give one another name",
+    error(word.range(),
+          "the axes " + first.name + " and " + word.text + " would both have the index `" + axis.index +
+              "`; give one another name",
           {{first.firstMention, "first here"}});
   }
   axisNumbers.try_emplace(word.text, program->axes.size());
@@ -140,9 +141,9 @@ std::optional<unsigned> Sema::findAxis(const Word &word) {
   for (const Axis &axis : program->axes)
     if (!axis.isInternal)
       nearest.offer(axis.name);
-  error(placeOf(word.range()),
-        "no axis is called " + word.text +
-            "; axes come from the dimensions of arguments and from the `where` clause" + nearest.question());
+  error(placeOf(word.range()), "no axis is called " + word.text +
+                                   "; axes come from the dimensions of arguments and from the `where` clause" +
+                                   nearest.question());
   return std::nullopt;
 }
 

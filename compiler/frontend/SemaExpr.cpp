@@ -118,14 +118,16 @@ Node *Sema::readBare(unsigned stored, const Place &place) {
   AxisSet seen;
   for (auto [i, factor] : llvm::enumerate(tensor.factors())) {
     if (factor.kind() != Extent::Kind::Axis) {
-      error(place, "`" + tensor.name + "` can't be used bare: its dimension `" + program->describe(factor) +
-                       "` has no name; read it by place, as in `" + placeExample(stored) + "`",
+      error(place,
+            "`" + tensor.name + "` can't be used bare: its dimension `" + program->describe(factor) +
+                "` has no name; read it by place, as in `" + placeExample(stored) + "`",
             {{tensor.range, "declared here"}});
       return build.poison();
     }
     if (seen.has(factor.axis())) {
-      error(place, "`" + tensor.name + "` can't be used bare: it has the axis " + program->axes[factor.axis()].name +
-                       " twice; read it by place, with an index of its own for each",
+      error(place,
+            "`" + tensor.name + "` can't be used bare: it has the axis " + program->axes[factor.axis()].name +
+                " twice; read it by place, with an index of its own for each",
             {{tensor.range, "declared here"}});
       return build.poison();
     }
@@ -258,9 +260,11 @@ Node *Sema::readByPlace(unsigned stored, llvm::ArrayRef<Node *> indices, const P
   const Stored &tensor = program->stored[stored];
   size_t wanted = tensor.factors().size();
   if (wanted != indices.size()) {
-    std::string form = wanted == 0 ? "it is a scalar, used without brackets" : "write one for each, as in `" + placeExample(stored) + "`";
-    error(place, "`" + tensor.name + "` has " + llvm::Twine(wanted) + " places and this is " +
-                     llvm::Twine(indices.size()) + (indices.size() == 1 ? " index; " : " indices; ") + form,
+    std::string form = wanted == 0 ? "it is a scalar, used without brackets"
+                                   : "write one for each, as in `" + placeExample(stored) + "`";
+    error(place,
+          "`" + tensor.name + "` has " + llvm::Twine(wanted) + " places and this is " + llvm::Twine(indices.size()) +
+              (indices.size() == 1 ? " index; " : " indices; ") + form,
           {{tensor.range, "declared here"}});
     return build.poison();
   }
@@ -302,9 +306,9 @@ Node *Sema::checkByName(const ByNameExpr *byName) {
     if (!number || value->isPoison())
       continue;
     if (!value->axes.has(*number) || taken.has(*number)) {
-      error(placeOf(axis.range()), taken.has(*number) ? "the axis " + axis.text + " is read twice"
-                                                      : "this value has no axis " + axis.text + "; it has " +
-                                                            program->describe(value->axes));
+      error(placeOf(axis.range()),
+            taken.has(*number) ? "the axis " + axis.text + " is read twice"
+                               : "this value has no axis " + axis.text + "; it has " + program->describe(value->axes));
       ok = false;
     }
     axes.push_back(*number);

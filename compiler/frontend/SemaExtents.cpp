@@ -47,8 +47,8 @@ void Sema::collectRagged(ExtentProblem &problem) {
   for (const Axis &axis : program->axes)
     for (unsigned on : axis.dependsOn.list())
       if (problem.ragged[on])
-        error(axis.firstMention, "the extent of " + axis.name + " depends on the index of " +
-                                     program->axes[on].name + ", whose own extent depends on another index");
+        error(axis.firstMention, "the extent of " + axis.name + " depends on the index of " + program->axes[on].name +
+                                     ", whose own extent depends on another index");
 }
 
 void Sema::collectFacts(ExtentProblem &problem) {
@@ -94,8 +94,8 @@ void Sema::adopt(const ExtentSolution &solution) {
   }
   auto refuseInexact = [&](unsigned axis, const Extent &extent) {
     if (llvm::Error fault = checkConstants(extent))
-      error(placeOfAxis(axis), "the extent of " + program->axes[axis].name + " has no solution: " +
-                                   llvm::toString(std::move(fault)));
+      error(placeOfAxis(axis),
+            "the extent of " + program->axes[axis].name + " has no solution: " + llvm::toString(std::move(fault)));
   };
   for (const AxisFact &definition : solution.definitions) {
     Axis &axis = program->axes[definition.axis];
@@ -136,8 +136,9 @@ void Sema::checkPackedDims() {
         bool packed = factors.size() == 2 && position == 1 && factors[0].kind() == Extent::Kind::Axis &&
                       axis.dependsOn == AxisSet::of(factors[0].axis());
         if (!alone || (factors.size() > 1 && !packed))
-          error(stored.range, "the ragged axis " + axis.name + " is stored packed behind the axis that it depends on, `(" +
-                                  program->describe(axis.dependsOn) + " " + axis.name + ")`, or as a dimension of its own");
+          error(stored.range,
+                "the ragged axis " + axis.name + " is stored packed behind the axis that it depends on, `(" +
+                    program->describe(axis.dependsOn) + " " + axis.name + ")`, or as a dimension of its own");
       }
 }
 

@@ -23,12 +23,12 @@ Node *Sema::checkRope(const CallExpr *call) {
   }
   unsigned axis = over->list()[0];
   bool byPosition = call->find("at") || call->find("base");
-  std::optional<Rotation> rotation =
-      byPosition ? rotationByPosition(call, axis) : rotationByAngle(call, value, axis);
+  std::optional<Rotation> rotation = byPosition ? rotationByPosition(call, axis) : rotationByAngle(call, value, axis);
   if (!rotation)
     return build.poison();
   if (rotation->cosine->axes.has(axis) || rotation->sine->axes.has(axis)) {
-    error(place, "the angle has the axis " + program->axes[axis].name + ", along which `rope` turns; pairs need an axis of their own");
+    error(place, "the angle has the axis " + program->axes[axis].name +
+                     ", along which `rope` turns; pairs need an axis of their own");
     return build.poison();
   }
   return build.rope(value, rotation->cosine, rotation->sine, axis, rotation->pairAxis, *interleaved, place);
@@ -65,17 +65,18 @@ std::optional<Sema::Rotation> Sema::rotationByAngle(const CallExpr *call, Node *
     return std::nullopt;
   AxisSet own = (rotation.cosine->axes | rotation.sine->axes) - value->axes;
   if (own.size() != 1 || !rotation.cosine->axes.contains(own) || !rotation.sine->axes.contains(own)) {
-    error(place, "the angle needs one axis of its own, the pairs, and adds " + program->describe(own) + " to the value's " +
-                     program->describe(value->axes));
+    error(place, "the angle needs one axis of its own, the pairs, and adds " + program->describe(own) +
+                     " to the value's " + program->describe(value->axes));
     return std::nullopt;
   }
   rotation.pairAxis = own.list()[0];
-  Node *pairs = build.pointwise(Function::Mul, {build.integer(2, place), build.extent(rotation.pairAxis, place)}, place);
+  Node *pairs =
+      build.pointwise(Function::Mul, {build.integer(2, place), build.extent(rotation.pairAxis, place)}, place);
   Node *fits = build.pointwise(Function::LessEqual, {pairs, build.extent(axis, place)}, place);
   const std::string &pairName = program->axes[rotation.pairAxis].name, &name = program->axes[axis].name;
   if (fits->folded == 0) {
-    error(place, llvm::Twine(*pairs->folded / 2) + " pairs along " + pairName + " do not fit in " + name + ", which is " +
-                     llvm::Twine(*program->axes[axis].constant));
+    error(place, llvm::Twine(*pairs->folded / 2) + " pairs along " + pairName + " do not fit in " + name +
+                     ", which is " + llvm::Twine(*program->axes[axis].constant));
     return std::nullopt;
   }
   if (!fits->folded)
@@ -93,7 +94,8 @@ std::optional<Extent> Sema::rotatedWidth(const CallExpr *call, unsigned axis) {
     return std::nullopt;
   std::optional<int64_t> number = program->expand(*width).getConstant(), limit = program->axes[axis].constant;
   if (number && (*number < 0 || *number % 2 != 0 || (limit && *number > *limit))) {
-    error(placeOf(dims->range), "`dims:` is even and at most " + program->axes[axis].name + ", and this is " + llvm::Twine(*number));
+    error(placeOf(dims->range),
+          "`dims:` is even and at most " + program->axes[axis].name + ", and this is " + llvm::Twine(*number));
     return std::nullopt;
   }
   return width;
@@ -116,12 +118,14 @@ std::optional<Sema::Rotation> Sema::rotationByPosition(const CallExpr *call, uns
   }
   std::optional<int64_t> half = program->axes[axis].constant;
   if (!call->find("dims") && half && *half % 2 != 0) {
-    error(place, program->axes[axis].name + " is " + llvm::Twine(*half) + ", which has no whole number of pairs; say how many turn with `dims:`");
+    error(place, program->axes[axis].name + " is " + llvm::Twine(*half) +
+                     ", which has no whole number of pairs; say how many turn with `dims:`");
     return std::nullopt;
   }
   Rotation rotation;
   rotation.pairAxis = pairAxisFor(axis, *width, call->range);
-  Node *twice = build.pointwise(Function::Mul, {build.integer(2, place), build.extent(rotation.pairAxis, place)}, place);
+  Node *twice =
+      build.pointwise(Function::Mul, {build.integer(2, place), build.extent(rotation.pairAxis, place)}, place);
   Node *turn = rotationAngle(position, baseValue, twice, rotation.pairAxis, place);
   rotation.cosine = build.pointwise(Function::Cos, {turn}, place);
   rotation.sine = build.pointwise(Function::Sin, {turn}, place);
@@ -136,7 +140,8 @@ Node *Sema::rotationAngle(Node *position, Node *base, Node *width, unsigned pair
   if (base->op == Op::Constant && width->folded) {
     perPair = build.real(-2 * std::log(base->real) / *width->folded, place);
   } else {
-    Node *rate = build.pointwise(Function::Mul, {build.real(-2, place), build.pointwise(Function::Log, {base}, place)}, place);
+    Node *rate =
+        build.pointwise(Function::Mul, {build.real(-2, place), build.pointwise(Function::Log, {base}, place)}, place);
     perPair = build.pointwise(Function::Div, {rate, width}, place);
   }
   Node *exponent = build.pointwise(Function::Mul, {build.index(pairAxis, place), perPair}, place);

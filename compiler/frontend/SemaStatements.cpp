@@ -45,8 +45,9 @@ Node *Sema::rename(const Statement &statement, Node *value) {
       return build.poison();
     }
     if (!program->sameExtent(*a, *b)) {
-      error(range, old.name + " and " + fresh.name + " have different extents as far as this text says; if they are equal, add `" +
-                       fresh.name + " = " + old.name + "` to the `where` clause");
+      error(range, old.name + " and " + fresh.name +
+                       " have different extents as far as this text says; if they are equal, add `" + fresh.name +
+                       " = " + old.name + "` to the `where` clause");
       return build.poison();
     }
     if (!checkNoDependence(value->axes - AxisSet::of(*a), AxisSet::of(*a), range))
@@ -87,10 +88,6 @@ void Sema::assign(const Statement &statement, Node *value) {
   program->steps.push_back({value, false, 0, {}, nullptr, statement.range});
 }
 
-static std::string axesOnly(const Program &program, AxisSet set) {
-  return set.empty() ? "nothing" : program.describe(set);
-}
-
 void Sema::assignResult(const Statement &statement, unsigned stored, Node *value) {
   const Stored &result = program->stored[stored];
   AxisSet declared;
@@ -100,7 +97,8 @@ void Sema::assignResult(const Statement &statement, unsigned stored, Node *value
       error(result.range, twice ? "a result has each axis once, and `" + result.name + "` has " +
                                       program->axes[factor.axis()].name + " twice"
                                 : "a result's dimensions are axes, and `" + program->describe(factor) +
-                                      "` is none; name it: `F = " + program->describe(factor) + "` in the `where` clause");
+                                      "` is none; name it: `F = " + program->describe(factor) +
+                                      "` in the `where` clause");
       names[statement.name.text].value = build.poison();
       return;
     }
@@ -114,8 +112,9 @@ void Sema::assignResult(const Statement &statement, unsigned stored, Node *value
         hint = renameHint(extra, axis);
     std::string lacking = missing.empty() ? "" : "; " + program->describe(missing) + " is missing";
     std::string tooMany = extra.empty() ? "" : "; " + program->describe(extra) + " is too much";
-    error(statement.range, "the result `" + result.name + "` is declared over " + axesOnly(*program, declared) +
-                               ", and this value has " + program->describe(value->axes) + lacking + tooMany + hint,
+    error(statement.range,
+          "the result `" + result.name + "` is declared over " + program->describe(declared) + ", and this value has " +
+              program->describe(value->axes) + lacking + tooMany + hint,
           {{result.range, "declared here"}});
     value = build.poison();
   }
@@ -180,8 +179,8 @@ std::optional<unsigned> Sema::writable(const Statement &statement) {
   std::optional<unsigned> stored = found->second.stored;
   if (!stored || program->stored[*stored].mode == Mode::Out) {
     found->second.value = build.poison();
-    error(place, "`" + name + "` is a " + (stored ? "result" : "computed value") + ", which is assigned whole, `" + name +
-                     " = ...`; only an `inout` argument is written by place");
+    error(place, "`" + name + "` is a " + (stored ? "result" : "computed value") + ", which is assigned whole, `" +
+                     name + " = ...`; only an `inout` argument is written by place");
     return std::nullopt;
   }
   if (program->stored[*stored].mode == Mode::InOut)
@@ -226,8 +225,8 @@ void Sema::append(const Statement &statement, const CallExpr *call) {
   if (!stored)
     return;
   if (!cache || cache->name != statement.name.text || !at || !over || over->axes.size() != 1)
-    return error(statement.range, "`append` stores into the cache that it is given: `" + statement.name.text + " = append(" +
-                                      statement.name.text + ", k, at: pos, over: M)`");
+    return error(statement.range, "`append` stores into the cache that it is given: `" + statement.name.text +
+                                      " = append(" + statement.name.text + ", k, at: pos, over: M)`");
   std::optional<unsigned> axis = findAxis(over->axes[0]);
   if (!axis)
     return;
@@ -236,13 +235,15 @@ void Sema::append(const Statement &statement, const CallExpr *call) {
   bool found = false;
   for (const Extent &factor : program->stored[*stored].factors()) {
     if (factor.kind() != Extent::Kind::Axis)
-      return error(statement.range, "`" + statement.name.text + "` has the unnamed dimension `" + program->describe(factor) +
-                                        "`, so write by place: `" + placeExample(*stored) + " = ...`");
+      return error(statement.range, "`" + statement.name.text + "` has the unnamed dimension `" +
+                                        program->describe(factor) + "`, so write by place: `" + placeExample(*stored) +
+                                        " = ...`");
     found |= factor.axis() == *axis;
     indices.push_back(factor.axis() == *axis ? check(at->value) : build.index(factor.axis(), placeOf(call->range)));
   }
   if (!found)
-    return error(over->range, "`" + statement.name.text + "` has no dimension " + over->axes[0].text + " to append along");
+    return error(over->range,
+                 "`" + statement.name.text + "` has no dimension " + over->axes[0].text + " to append along");
   if (where && statement.condition)
     return error(statement.condition->range, "the condition is given twice; join both with `and`");
   write(statement, *stored, indices, value, where ? where->value : statement.condition);

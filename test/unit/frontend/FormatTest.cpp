@@ -1,8 +1,8 @@
 //===- FormatTest.cpp -------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Source.h"
 #include "compiler/frontend/Format.h"
+#include "Source.h"
 #include <gtest/gtest.h>
 
 using namespace attn::language;
@@ -21,9 +21,11 @@ void expectLayout(const std::string &text, const std::string &layout) {
 } // namespace
 
 TEST(Format, LaysOutSignaturesAndAlignsNames) {
-  expectLayout("attention a(\n x:f32[B,S,D],\nwq : f32[(H   E), D], wk:f32[(H E),D]\n, inout cache:f32[M,2*E]) -> (y:f32[B,S,D])\n"
+  expectLayout("attention a(\n x:f32[B,S,D],\nwq : f32[(H   E), D], wk:f32[(H E),D]\n, inout cache:f32[M,2*E]) -> "
+               "(y:f32[B,S,D])\n"
                "where D=64,H = 4, T[b]=len[b] { q=project(x,wq)\nscore = dot( q,k ,over:E)*rsqrt(E)\n"
-               "y = softmax(score,over:(S T),where: not t<=s and -t<3)[S:0]\ncache[m , e/2]=y with S as T,E as F where 0<=s<n\n}",
+               "y = softmax(score,over:(S T),where: not t<=s and -t<3)[S:0]\ncache[m , e/2]=y with S as T,E as F where "
+               "0<=s<n\n}",
                "attention a(\n"
                "    x  : f32[B, S, D],\n"
                "    wq : f32[(H E), D],  wk : f32[(H E), D],  inout cache : f32[M, 2 * E],\n"
@@ -38,19 +40,20 @@ TEST(Format, LaysOutSignaturesAndAlignsNames) {
 }
 
 TEST(Format, KeepsCommentsAndBlankLines) {
-  expectLayout("// head\n\n\n\nattention a(x : f32[S]) -> (y : f32[S]) // result\n{ // open\n\n  // first\n\n\n  a = x // on a\n"
-               "  bb = x +  // inside\n    a\n  c = 2 // on c\n  // last\n} // close\n// end\n",
-               "// head\n\n"
-               "attention a(x : f32[S]) -> (y : f32[S])  // result\n"
-               "{                                        // open\n"
-               "    // first\n\n"
-               "    a = x  // on a\n"
-               "    // inside\n"
-               "    bb = x + a\n"
-               "    c  = 2  // on c\n"
-               "    // last\n"
-               "}  // close\n"
-               "// end\n");
+  expectLayout(
+      "// head\n\n\n\nattention a(x : f32[S]) -> (y : f32[S]) // result\n{ // open\n\n  // first\n\n\n  a = x // on a\n"
+      "  bb = x +  // inside\n    a\n  c = 2 // on c\n  // last\n} // close\n// end\n",
+      "// head\n\n"
+      "attention a(x : f32[S]) -> (y : f32[S])  // result\n"
+      "{                                        // open\n"
+      "    // first\n\n"
+      "    a = x  // on a\n"
+      "    // inside\n"
+      "    bb = x + a\n"
+      "    c  = 2  // on c\n"
+      "    // last\n"
+      "}  // close\n"
+      "// end\n");
 }
 
 TEST(Format, BreaksLongLinesAtTheOutermostOperator) {

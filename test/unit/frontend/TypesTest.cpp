@@ -80,8 +80,9 @@ TEST(Types, FloatsThatEndInAnIndexAreWide) {
 }
 
 TEST(Types, ContractionsKnowTheirRole) {
-  Source source(std::string(signature) +
-                "q = project(x, w)\nscore = dot(x, k, over: D) * p\nm = dot(softmax(score, over: T), k, over: T)\nout = 0 }");
+  Source source(
+      std::string(signature) +
+      "q = project(x, w)\nscore = dot(x, k, over: D) * p\nm = dot(softmax(score, over: T), k, over: T)\nout = 0 }");
   Program *program = source.check();
   ASSERT_TRUE(program);
   EXPECT_EQ(program->steps[0].value->role, ContractRole::Project);
@@ -92,7 +93,8 @@ TEST(Types, ContractionsKnowTheirRole) {
 TEST(Types, NestedDefinitionsEndInAMessage) {
   std::string text;
   for (int i = 1; i < 30; ++i)
-    text += "def f" + std::to_string(i) + "(a) = f" + std::to_string(i - 1) + "(a) + f" + std::to_string(i - 1) + "(-a)\n";
+    text +=
+        "def f" + std::to_string(i) + "(a) = f" + std::to_string(i - 1) + "(a) + f" + std::to_string(i - 1) + "(-a)\n";
   Source source("def f0(a) = a\n" + text + "attention a(x : f32) -> (y : f32) { y = f29(x) }");
   EXPECT_EQ(source.check(), nullptr);
   EXPECT_EQ(source.messages.front(), "defs within defs make this program too large");
