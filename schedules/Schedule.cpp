@@ -124,7 +124,7 @@ int64_t attn::flashTileBytes(const Schedule &schedule, const StageFacts &facts) 
 }
 
 int64_t attn::contractPanelBytes(const Schedule &schedule) {
-  return floatBytes * schedule.queryTile * schedule.depthTile;
+  return floatBytes * schedule.lanes * schedule.vectors * schedule.depthTile;
 }
 
 static llvm::Error refused(const llvm::Twine &why) { return llvm::createStringError(why); }
@@ -141,9 +141,9 @@ static llvm::Error checkRegisters(const Schedule &schedule, const Target &target
   return llvm::Error::success();
 }
 
-static llvm::Error checkTiles(const Schedule &schedule) {
+static llvm::Error checkTiles(const Schedule &schedule, StageShape kind) {
   int64_t width = schedule.lanes * schedule.vectors;
-  if (schedule.queryTile % width)
+  if (kind == StageShape::Flash && schedule.queryTile % width)
     return refused(llvm::formatv("query_tile {0} is not a multiple of lanes * vectors = {1}", schedule.queryTile, width));
   if (schedule.keyTile % schedule.rows)
     return refused(llvm::formatv("key_tile {0} is not a multiple of rows = {1}", schedule.keyTile, schedule.rows));
@@ -161,7 +161,7 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
     return error;
   if (facts.kind == StageShape::Nest)
     return llvm::Error::success();
-  if (llvm::Error error = checkTiles(schedule))
+  if (llvm::Error error = checkTiles(schedule, facts.kind))
     return error;
   int64_t bytes = facts.kind == StageShape::Flash ? flashTileBytes(schedule, facts) : contractPanelBytes(schedule);
   int64_t room = target.l1Bytes + target.l2Bytes;

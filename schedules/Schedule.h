@@ -26,11 +26,10 @@ struct Schedule {
   /// Scalars that each of those vectors is multiplied with: the block has rows * vectors accumulators. In a
   /// flash these are keys, then elements of the value's width; in a contract elements of the row side.
   int64_t rows = 0;
-  /// Flash: queries in a tile, a multiple of lanes * vectors. Contract: elements of the lane side in a packed
-  /// panel, a multiple of lanes * vectors.
+  /// Flash: queries in a tile, a multiple of lanes * vectors. A contract's panel is one register block wide.
   int64_t queryTile = 0;
   /// Flash: keys in a tile, a multiple of rows: their scores stay in the cache between softmax and mix. Contract:
-  /// elements of the row side in a task, a multiple of rows.
+  /// elements of the row side in a task at least, where there are so many, a multiple of rows.
   int64_t keyTile = 0;
   /// Contract: contracted elements in a panel. Flash and nest do not read it.
   int64_t depthTile = 0;

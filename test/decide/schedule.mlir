@@ -1,13 +1,13 @@
 // Schedules that are given: for one stage by name, for all of a kind; refused with the reason.
-// RUN: attn-opt %s --attn-decide="target=x86-64-v3 schedule='[{kind: contract, name: p, query_tile: 32}, {kind: contract, key_tile: 12}]'" | FileCheck %s
-// RUN: not attn-opt %s --attn-decide="target=x86-64-v3 schedule='[{kind: contract, query_tile: 100}]'" 2>&1 | FileCheck %s --check-prefix=TILE
+// RUN: attn-opt %s --attn-decide="target=x86-64-v3 schedule='[{kind: contract, name: p, depth_tile: 32}, {kind: contract, key_tile: 12}]'" | FileCheck %s
+// RUN: not attn-opt %s --attn-decide="target=x86-64-v3 schedule='[{kind: contract, key_tile: 100}]'" 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not attn-opt %s --attn-decide="target=x86-64-v3 schedule='[{kind: contract, name: q}]'" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not attn-opt %s --attn-decide="target=x86-64-v3 schedule='[{kind: contract, tile: 3}]'" 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not attn-opt %s --attn-decide=target=x86-64-v9 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 32, key_tile = 60, depth_tile = 256> attributes {name = "p"}
-// CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 192, key_tile = 12, depth_tile = 256> attributes {name = "y"}
-// TILE: schedule.mlir:27:3: error: the schedule of stage 'p' (contract) of two cannot work: query_tile 100 is not a multiple of lanes * vectors = 16
+// CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 16, key_tile = 192, depth_tile = 32> attributes {name = "p"}
+// CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 16, key_tile = 12, depth_tile = 512> attributes {name = "y"}
+// TILE: schedule.mlir:27:3: error: the schedule of stage 'p' (contract) of two cannot work: key_tile 100 is not a multiple of rows = 6
 // NAME: error: no stage is meant by the schedule for kind contract, name 'q'; there are two's contract 'p', two's contract 'y'
 // KEY: error: schedule: line 1: unknown key 'tile'
 // TARGET: error: no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, aarch64

@@ -74,6 +74,13 @@ TEST(CostModel, RegisterBlocks) {
   EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256}));
 }
 
+TEST(CostModel, ContractsHaveTheirOwn) {
+  StageFacts unknown = {StageShape::Contract, {}, {}}, heads = {StageShape::Contract, 64, {}};
+  EXPECT_EQ(chooseSchedule(unknown, target("x86-64-v3")), (Schedule{8, 2, 6, 16, 192, 512}));
+  EXPECT_EQ(chooseSchedule(unknown, target("x86-64-v4")), (Schedule{16, 4, 6, 64, 192, 512}));
+  EXPECT_EQ(chooseSchedule(heads, target("x86-64-v4")), (Schedule{16, 4, 6, 64, 192, 64}));
+}
+
 TEST(CostModel, AlwaysValid) {
   for (llvm::StringRef name : targetNames())
     for (StageShape kind : {StageShape::Nest, StageShape::Contract, StageShape::Flash})
