@@ -49,6 +49,9 @@ public:
   Datum evaluateLanes(mlir::Value value, unsigned slot = 0);
   bool failed() const { return hasFailed; }
 
+  /// Takes these strides for 1 while `body` builds: it stands where they have been tested.
+  void withUnitStrides(llvm::ArrayRef<mlir::Value> strides, llvm::function_ref<void()> body);
+
   /// Stores the op's value at its place. Absent elements are stored as 0, or left
   /// as they are in an inout.
   void write(WriteOp op, unsigned slot = 0);
@@ -115,6 +118,7 @@ private:
   void storeScalar(const Place &place, mlir::Value value, mlir::Value mask);
   void storeLanes(const Place &place, mlir::Value value, mlir::Value mask);
   mlir::Value laneOffsets(const Place &place);
+  bool isUnit(mlir::Value stride) const;
 
   // Reductions.cpp
   Datum computeReduction(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> over, unsigned slot);
@@ -135,6 +139,7 @@ private:
   FunctionScope &f;
   int64_t lanes;
   llvm::SmallVector<Scope> scopes;
+  Values unitStrides;
   bool hasFailed = false;
 };
 

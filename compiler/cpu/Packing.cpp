@@ -195,14 +195,42 @@ struct PanelPacker {
     bool reachesBack = axis == depth.axes.front() && depth.axes.size() > 1;
     if (!axis || !llvm::is_contained(depth.axes, axis) || reachesBack)
       return straight();
-    Value enough = f.less(f.i64(lanes - 1), f.extent(axis));
     std::optional<int64_t> known = f.constantExtent(axis);
     if (known && *known < lanes)
-      straight();
-    else if (known)
-      turned(axis);
-    else
-      f.when(enough, [&] { inScope(x, [&] { turned(axis); }); }, [&] { inScope(x, [&] { straight(); }); });
+      return straight();
+    Values steps = openStridesAlong(axis), conditions;
+    if (!known)
+      conditions.push_back(f.less(f.i64(lanes - 1), f.extent(axis)));
+    for (Value step : steps)
+      conditions.push_back(arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, step, f.i64(1)));
+    auto turn = [&] { x.withUnitStrides(steps, [&] { turned(axis); }); };
+    Value fits;
+    for (Value condition : conditions)
+      fits = x.both(fits, condition);
+    if (!fits)
+      return turn();
+    f.when(fits, [&] { inScope(x, turn); }, [&] { inScope(x, [&] { straight(); }); });
+  }
+
+  /// The strides of what the value reads along the axis, but those that are 1 for certain.
+  Values openStridesAlong(StringAttr axis) {
+    Values strides;
+    SmallVector<Value> open{value};
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val().getDefiningOp();
+      auto read = dyn_cast_or_null<ReadOp>(op);
+      for (auto [i, index] : llvm::enumerate(read ? read.getIndices() : ValueRange())) {
+        auto own = index.getDefiningOp<IndexOp>();
+        Value stride = own && own.getAxisAttr() == axis ? f.access(read.getRef()).strides[i] : Value();
+        if (stride && FunctionScope::constantOf(stride) != 1 && !llvm::is_contained(strides, stride))
+          strides.push_back(stride);
+      }
+      if (op && !read)
+        llvm::append_range(open, llvm::make_filter_range(op->getOperands(), [](Value operand) {
+          return isa<ValueType>(operand.getType());
+        }));
+    }
+    return strides;
   }
 };
 } // namespace

@@ -177,6 +177,17 @@ Expressions::Place Expressions::place(Value ref, ValueRange indices, unsigned sl
   return result;
 }
 
+bool Expressions::isUnit(Value stride) const {
+  return FunctionScope::constantOf(stride) == 1 || llvm::is_contained(unitStrides, stride);
+}
+
+void Expressions::withUnitStrides(ArrayRef<Value> strides, llvm::function_ref<void()> body) {
+  Values before = unitStrides;
+  llvm::append_range(unitStrides, strides);
+  body();
+  unitStrides = before;
+}
+
 /// Offsets of the lanes of a place that is a gather, or linear with any step.
 Value Expressions::laneOffsets(const Place &place) {
   Value offsets = asLanes(place.offset);
@@ -236,8 +247,7 @@ Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
     Value address = f.address(place.access->address, place.offset, memory);
     return LLVM::MaskedLoadOp::create(b, f.loc(), type, address, mask, nothing, alignmentFor(f, memory), UnitAttr());
   };
-  std::optional<int64_t> step = FunctionScope::constantOf(place.laneStride);
-  if (step == 1)
+  if (isUnit(place.laneStride))
     return contiguous();
   Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
   return f.choose(isOne, {type}, [&] { return Values{contiguous()}; },
@@ -299,7 +309,7 @@ void Expressions::storeLanes(const Place &place, Value value, Value mask) {
   };
   if (!place.laneStride)
     return scatter();
-  if (FunctionScope::constantOf(place.laneStride) == 1)
+  if (isUnit(place.laneStride))
     return contiguous();
   Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
   f.when(isOne, contiguous, scatter);
