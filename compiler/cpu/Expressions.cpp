@@ -170,8 +170,13 @@ Value Expressions::computeScalar(Operation &op, IRMapping &scalars) {
   for (Value operand : op.getOperands())
     operands.push_back(scalars.lookup(operand));
   unify(operands);
-  if (isa<math::ExpOp>(op) && getElementTypeOrSelf(operands[0].getType()).isF32())
+  bool isF32 = !operands.empty() && getElementTypeOrSelf(operands[0].getType()).isF32();
+  if (isF32 && isa<math::ExpOp>(op))
     return emitExp(f, operands[0]);
+  if (isF32 && isa<math::SinOp>(op))
+    return emitSine(f, operands[0]);
+  if (isF32 && isa<math::CosOp>(op))
+    return emitCosine(f, operands[0]);
   if (auto philox = dyn_cast<PhiloxOp>(op))
     return emitPhilox(f, operands[0], operands[1], philox.getType());
   Operation *copy = op.clone();

@@ -327,6 +327,7 @@ void FlashTask::writeRow(WriteOp write, ArrayRef<Value> logSumExp) {
 
 /// Outputs of a finished block, normalised, as rows: what follows reads and writes along their width.
 void FlashTask::turnOutput(unsigned value, Value number, ArrayRef<Value> inverse) {
+  OpBuilder &b = f.builder();
   const FlashScratch::Part &turned = scratch.turned[value];
   Value from = at(scratch.output[value], number);
   f.loop(f.i64(0), turned.pitch, f.i64(shape.lanes), [&](Value first) {
@@ -335,9 +336,12 @@ void FlashTask::turnOutput(unsigned value, Value number, ArrayRef<Value> inverse
       Values vectors;
       for (int64_t j = 0; j < shape.lanes; ++j) {
         Value mix = loadFloats(rows, j * shape.queries + v * shape.lanes);
-        if (isSoftmax())
-          mix = arith::MulFOp::create(f.builder(), f.loc(), mix, inverse[v]);
-        vectors.push_back(mix);
+        Value normal = isSoftmax() ? arith::MulFOp::create(b, f.loc(), mix, inverse[v]).getResult() : mix;
+        if (flash.getSink()) { // A sink of NaN does not reach a row without keys.
+          Value none = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, mix, floats(0.0));
+          normal = arith::SelectOp::create(b, f.loc(), none, mix, normal);
+        }
+        vectors.push_back(normal);
       }
       transposeVectors(f, vectors);
       for (int64_t j = 0; j < shape.lanes; ++j)

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Range reduction by Cody and Waite; coefficients by interpolation at Chebyshev
-// nodes of (2^f - 1) / f on [-1/2, 1/2] and (e^r - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2].
+// nodes of (2^f - 1) / f on [-1/2, 1/2], (e^r - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2],
+// (sin r - r) / r^3 and (cos r - 1 + r^2 / 2) / r^4 on [-pi / 4, pi / 4].
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/VectorMath.h"
 
@@ -97,6 +98,35 @@ Value attn::emitExp(FunctionScope &f, Value x) {
   }
   return power;
 }
+
+/// sin(x + quarters * pi / 2)
+static Value emitSineFrom(FunctionScope &f, Value x, double quarters) {
+  Floats v{f, x.getType()};
+  OpBuilder &b = f.builder();
+  auto round = [&](Value y) -> Value { return math::RoundEvenOp::create(b, f.loc(), y); };
+  auto floor = [&](Value y) -> Value { return math::FloorOp::create(b, f.loc(), y); };
+  // pi / 2 in three parts: with fused products the first two subtractions lose nothing.
+  Value n = round(v.mul(x, v.number(0.6366197723675814)));
+  Value r = v.fma(n, v.number(-1.5707963705062866), x);
+  r = v.fma(n, v.number(4.371138828673793e-08), r);
+  r = v.fma(n, v.number(1.7151245100058819e-15), r);
+  Value square = v.mul(r, r);
+  Value sine = v.polynomial(square, {-0.1666666464694774, 0.008332745294197955, -0.00019587248912425527});
+  sine = v.fma(v.mul(r, square), sine, r);
+  Value cosine = v.polynomial(square, {-0.5, 0.04166666464410678, -0.001388830005341667, 2.4547298762496707e-05});
+  cosine = v.fma(square, cosine, v.number(1.0));
+  // The quadrant, in floats: odd ones take the cosine, the upper two change the sign.
+  Value quadrant = v.add(n, v.number(quarters));
+  Value half = floor(v.mul(quadrant, v.number(0.5)));
+  Value odd = v.fma(half, v.number(-2.0), quadrant);
+  Value upper = v.fma(floor(v.mul(half, v.number(0.5))), v.number(-2.0), half);
+  Value isOdd = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, odd, v.number(1.0));
+  Value result = arith::SelectOp::create(b, f.loc(), isOdd, cosine, sine);
+  return v.mul(result, v.fma(upper, v.number(-2.0), v.number(1.0)));
+}
+
+Value attn::emitSine(FunctionScope &f, Value x) { return emitSineFrom(f, x, 0.0); }
+Value attn::emitCosine(FunctionScope &f, Value x) { return emitSineFrom(f, x, 1.0); }
 
 Value attn::emitPhilox(FunctionScope &f, Value seed, Value counter, Type result) {
   OpBuilder &b = f.builder();
