@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/decide/Decider.h"
+#include "compiler/decide/Capacity.h"
 #include "compiler/optimize/Expressions.h"
 
 using namespace mlir;
@@ -37,7 +38,23 @@ LogicalResult Decider::emitChecks() {
       return emitError(op.getLoc(), "a requirement or an extent cannot wait for a contraction, a reduction or a rotation");
     inliner.cloned(&op);
   }
+  llvm::StringMap<int64_t> known = knownExtents(signature);
+  for (WriteOp write : block.getOps<WriteOp>())
+    if (isPlaceKnown(write))
+      requireCapacity(builder, inliner, signature, write, known);
   return success();
+}
+
+/// Whether it can be told before anything runs where a write goes. Nothing of an absent value goes anywhere.
+bool Decider::isPlaceKnown(WriteOp write) const {
+  SmallVector<Value> values(write.getIndices());
+  if (write.getCondition())
+    values.push_back(write.getCondition());
+  Dependences::Values leaves;
+  for (Value value : values)
+    dependences.collectLeaves(value, {}, leaves);
+  return leaves.empty() && !mayBeAbsent(write.getValue()) &&
+         llvm::all_of(values, [&](Value value) { return dependences.isComputable(value, {}); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,7 @@ private:
   using LogicalResult = mlir::LogicalResult;
 
   LogicalResult emitChecks();
+  bool isPlaceKnown(WriteOp write) const;
   LogicalResult emitWrite(WriteOp write);
   /// Copies what is still needed of a tensor that is about to change.
   LogicalResult saveWhatChanges(WriteOp write);
