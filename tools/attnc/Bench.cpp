@@ -1,8 +1,8 @@
 //===- Bench.cpp - attnc bench --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times a kernel and, alternating with it, what the machine can do at most; reports medians of both. Absolute times on a
-// shared machine say little, the fraction of a limit measured in the same seconds says more.
+// Times the kernels of a spec and, alternating with them, what the machine can do at most; reports medians of all.
+// Absolute times on a shared machine say little, ratios of what is measured in the same seconds say more.
 //===----------------------------------------------------------------------===//
 #include "tools/attnc/Arguments.h"
 #include "tools/attnc/Execute.h"
@@ -20,8 +20,8 @@ using namespace attn;
 using namespace attnc;
 using Clock = std::chrono::steady_clock;
 
-static cl::opt<bool> asJson("json", cl::desc("Print one JSON object"), cl::sub(benchCommand()));
-static cl::opt<double> budget("seconds", cl::desc("How long to measure (default 2)"), cl::init(2), cl::sub(benchCommand()));
+static cl::opt<bool> asJson("json", cl::desc("Print JSON: an object, or a list of them for several kernels"), cl::sub(benchCommand()));
+static cl::opt<double> budget("seconds", cl::desc("How long to measure each kernel (default 2)"), cl::init(2), cl::sub(benchCommand()));
 
 namespace {
 
@@ -33,40 +33,61 @@ double median(std::vector<double> samples) {
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-struct Measured {
+/// A kernel with inputs, ready to be called, and what it does in one call.
+struct Candidate {
+  std::string kernel, extents;
+  std::unique_ptr<Call> call;
+  double operations, bytes;
+  int64_t repeats = 1;         // calls in a sample, where one is too short for the clock
   std::vector<double> seconds; // of one call each
-  double fma, read;            // medians: operations and bytes per second
-};
 
-llvm::Expected<Measured> measure(Call &call, int threads) {
-  Limits limits(threads);
-  if (llvm::Error error = call.run())
-    return std::move(error);
-  Clock::time_point first = Clock::now();
-  if (llvm::Error error = call.runAgain())
-    return std::move(error);
-  // A sample is several calls where one is too short for the clock.
-  int64_t repeats = std::clamp<int64_t>(2e-4 / std::max(secondsSince(first), 1e-9), 1, 10000);
+  llvm::Error warmUp() {
+    if (llvm::Error error = call->run())
+      return error;
+    Clock::time_point first = Clock::now();
+    if (llvm::Error error = call->runAgain())
+      return error;
+    repeats = std::clamp<int64_t>(2e-4 / std::max(secondsSince(first), 1e-9), 1, 10000);
+    return llvm::Error::success();
+  }
 
-  Measured measured;
-  std::vector<double> fma, read;
-  Clock::time_point begin = Clock::now();
-  while (measured.seconds.size() < 5 || secondsSince(begin) < budget) {
-    fma.push_back(limits.sampleFma());
-    // The kernel runs about as long as the limits do, on a cache that the read has emptied once.
-    read.push_back(limits.sampleRead());
+  /// Samples for about as long as a limit is sampled.
+  llvm::Error sample() {
     Clock::time_point round = Clock::now();
     do {
       Clock::time_point start = Clock::now();
       for (int64_t i = 0; i < repeats; ++i)
-        if (llvm::Error error = call.runAgain())
-          return std::move(error);
-      measured.seconds.push_back(secondsSince(start) / repeats);
+        if (llvm::Error error = call->runAgain())
+          return error;
+      seconds.push_back(secondsSince(start) / repeats);
     } while (secondsSince(round) < 0.02);
+    return llvm::Error::success();
   }
-  measured.fma = median(fma);
-  measured.read = median(read);
-  return measured;
+};
+
+/// Medians: operations and bytes per second.
+struct MachineLimits {
+  double fma, read;
+};
+
+/// Rounds of both limits and of every kernel, until the time is up.
+llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int threads) {
+  Limits limits(threads);
+  for (Candidate &candidate : candidates)
+    if (llvm::Error error = candidate.warmUp())
+      return std::move(error);
+  std::vector<double> fma, read;
+  Clock::time_point begin = Clock::now();
+  while (fma.size() < 5 || secondsSince(begin) < budget * candidates.size()) {
+    fma.push_back(limits.sampleFma());
+    for (Candidate &candidate : candidates) {
+      // Each starts on a cache that the read has emptied.
+      read.push_back(limits.sampleRead());
+      if (llvm::Error error = candidate.sample())
+        return std::move(error);
+    }
+  }
+  return MachineLimits{median(fma), median(read)};
 }
 
 struct Report {
@@ -79,8 +100,7 @@ struct Report {
   bool boundByFma() const { return operations / fma >= bytes / read; }
   double fraction() const { return std::max(operations / fma, bytes / read) / median; }
 
-  void printJson() const {
-    llvm::json::OStream json(llvm::outs(), 2);
+  void printJson(llvm::json::OStream &json) const {
     json.object([&] {
       json.attribute("kernel", kernel);
       json.attribute("extents", extents);
@@ -95,7 +115,6 @@ struct Report {
       json.attribute("fma_gflops", fma / 1e9);
       json.attribute("memory_gbytes_per_s", read / 1e9);
     });
-    llvm::outs() << '\n';
   }
 
   void printText() const {
@@ -133,48 +152,83 @@ llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Si
   }
 }
 
-llvm::Expected<Report> bench(Driver &driver, mlir::ModuleOp module) {
-  auto program = onlyProgram(module);
-  if (!program)
-    return program.takeError();
+llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program, int threads) {
+  auto inputs = acceptedInputs(object, program, threads);
+  if (!inputs)
+    return inputs.takeError();
+  auto extents = extentsFrom(program, *inputs);
+  if (!extents)
+    return extents.takeError();
+  auto operations = countOperations(program, *extents, [&](mlir::Value condition) {
+    return densityOf(program, *inputs, condition);
+  });
+  if (!operations)
+    return operations.takeError();
+  auto call = Call::prepare(object, program, *inputs, threads);
+  if (!call)
+    return call.takeError();
+  Candidate candidate;
+  candidate.kernel = program.name.str();
+  candidate.extents = extentsText(program, *extents);
+  candidate.call = std::move(*call);
+  candidate.operations = *operations;
+  candidate.bytes = double(candidate.call->argumentBytes());
+  return candidate;
+}
+
+Report reportOn(const Candidate &candidate, const MachineLimits &limits, int threads) {
+  Report report;
+  report.kernel = candidate.kernel;
+  report.extents = candidate.extents;
+  report.threads = threads;
+  report.median = median(candidate.seconds);
+  report.minimum = *std::min_element(candidate.seconds.begin(), candidate.seconds.end());
+  std::vector<double> deviations;
+  for (double seconds : candidate.seconds)
+    deviations.push_back(std::abs(seconds - report.median));
+  report.spread = median(deviations) / report.median;
+  report.operations = candidate.operations;
+  report.bytes = candidate.bytes;
+  report.fma = limits.fma;
+  report.read = limits.read;
+  return report;
+}
+
+llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module) {
   auto object = loadObject(driver, module);
   if (!object)
     return object.takeError();
   int count = threads > 0 ? int(threads) : int(llvm::hardware_concurrency().compute_thread_count());
-  auto inputs = acceptedInputs(**object, *program, count);
-  if (!inputs)
-    return inputs.takeError();
-  auto extents = extentsFrom(*program, *inputs);
-  if (!extents)
-    return extents.takeError();
-  auto operations = countOperations(*program, *extents, [&](mlir::Value condition) {
-    return densityOf(*program, *inputs, condition);
-  });
-  if (!operations)
-    return operations.takeError();
+  std::vector<Candidate> candidates;
+  for (ProgramOp program : module.getOps<ProgramOp>()) {
+    auto candidate = prepare(**object, Signature(program), count);
+    if (!candidate)
+      return candidate.takeError();
+    candidates.push_back(std::move(*candidate));
+  }
+  auto limits = measure(candidates, count);
+  if (!limits)
+    return limits.takeError();
+  std::vector<Report> reports;
+  for (const Candidate &candidate : candidates)
+    reports.push_back(reportOn(candidate, *limits, count));
+  return reports;
+}
 
-  auto call = Call::prepare(**object, *program, *inputs, count);
-  if (!call)
-    return call.takeError();
-  auto measured = measure(**call, count);
-  if (!measured)
-    return measured.takeError();
-
-  Report report;
-  report.kernel = program->name.str();
-  report.extents = extentsText(*program, *extents);
-  report.threads = count;
-  report.median = median(measured->seconds);
-  report.minimum = *std::min_element(measured->seconds.begin(), measured->seconds.end());
-  std::vector<double> deviations;
-  for (double seconds : measured->seconds)
-    deviations.push_back(std::abs(seconds - report.median));
-  report.spread = median(deviations) / report.median;
-  report.operations = *operations;
-  report.bytes = double((*call)->argumentBytes());
-  report.fma = measured->fma;
-  report.read = measured->read;
-  return report;
+void print(const std::vector<Report> &reports) {
+  if (!asJson) {
+    for (const Report &report : reports)
+      report.printText();
+    return;
+  }
+  llvm::json::OStream json(llvm::outs(), 2);
+  auto each = [&] {
+    for (const Report &report : reports)
+      report.printJson(json);
+  };
+  reports.size() == 1 ? each() : json.array(each);
+  json.flush();
+  llvm::outs() << '\n';
 }
 
 } // namespace
@@ -183,11 +237,11 @@ int attnc::runBench() {
   auto loaded = loadSpec();
   if (!loaded)
     return failure;
-  auto report = bench(*loaded->driver, *loaded->module);
-  if (!report) {
-    printError(report.takeError());
+  auto reports = bench(*loaded->driver, *loaded->module);
+  if (!reports) {
+    printError(reports.takeError());
     return failure;
   }
-  asJson ? report->printJson() : report->printText();
+  print(*reports);
   return success;
 }
