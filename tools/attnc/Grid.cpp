@@ -47,7 +47,7 @@ std::vector<int64_t> listFor(Role role, llvm::ArrayRef<int64_t> tiles) {
 class Grid {
 public:
   Grid(const Signature &signature, const Choice &chosen, llvm::ArrayRef<int64_t> tiles, double operations)
-      : signature(signature), chosen(chosen), operations(operations) {
+      : signature(signature), chosen(chosen), tiles(tiles), operations(operations) {
     for (StringRef axis : freeAxes(signature))
       if (llvm::none_of(chosen, [&](const auto &entry) { return entry.first == axis; }))
         axes.push_back(axis.str());
@@ -66,6 +66,10 @@ public:
     // One more round than entries, because the first does not shift the lists.
     for (size_t round = 0; round <= rounds; ++round)
       add(choice(round));
+    // All positions past two of the same tile: only so do masked rows carry anything from one tile of keys to the next.
+    for (int64_t tile : tiles)
+      if (tile > 1)
+        add(pastTwoTiles(tile));
     // Nothing along one axis, everything else as it was in the first round.
     for (size_t axis = 0; axis < axes.size(); ++axis) {
       Choice empty = choice(0);
@@ -81,6 +85,14 @@ private:
     for (size_t axis = 0; axis < axes.size(); ++axis)
       // Axes of one role start at different places, so that queries and keys differ.
       extents.emplace_back(axes[axis], lists[axis][(round + (round ? axis : 0)) % lists[axis].size()]);
+    return extents;
+  }
+
+  Choice pastTwoTiles(int64_t tile) const {
+    Choice extents = choice(0);
+    for (auto &[axis, extent] : extents)
+      if (roleOf(axis) == Role::Position)
+        extent = 2 * tile + 1;
     return extents;
   }
 
@@ -111,6 +123,7 @@ private:
 
   const Signature &signature;
   const Choice &chosen;
+  llvm::ArrayRef<int64_t> tiles;
   double operations;
   std::vector<std::string> axes;
   std::vector<std::vector<int64_t>> lists;

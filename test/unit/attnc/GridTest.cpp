@@ -24,6 +24,8 @@ TEST_F(Grid, HasZeroOneAndBothSidesOfTiles) {
     for (int64_t extent : {0, 1, 13, 17, 23, 25})
       EXPECT_TRUE(found.count(extent)) << axis << " = " << extent;
   }
+  // Somewhere both are past two tiles.
+  EXPECT_TRUE(llvm::any_of(grid, [](const Extents &e) { return e.lookup("S") > 48 && e.lookup("T") > 48; }));
   // Queries and keys differ somewhere, both ways.
   EXPECT_TRUE(llvm::any_of(grid, [](const Extents &e) { return e.lookup("S") < e.lookup("T"); }));
   EXPECT_TRUE(llvm::any_of(grid, [](const Extents &e) { return e.lookup("S") > e.lookup("T"); }));
