@@ -25,7 +25,9 @@ Driver::Driver(DriverOptions options) : options(std::move(options)) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registry.insert<AttnDialect>();
-  context = std::make_unique<MLIRContext>(registry);
+  // A spec is small: threads would cost more than they save, and mix the order of diagnostics.
+  context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
   context->loadDialect<AttnDialect>();
 }
 
