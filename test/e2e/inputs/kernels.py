@@ -9,6 +9,7 @@ call; a kernel that writes outside of them, or returns a status other than 0, is
 """
 import ctypes
 import json
+import mmap
 import os
 import random
 import re
@@ -17,7 +18,7 @@ import threading
 import numpy as np
 
 DTYPES = {"f32": (np.float32, 2, 32), "i32": (np.int32, 0, 32), "i64": (np.int64, 0, 64), "u8": (np.uint8, 1, 8),
-          "i8": (np.int8, 0, 8), "bool": (np.bool_, 6, 8), "f16": (np.float16, 2, 16)}
+          "i8": (np.int8, 0, 8), "bool": (np.bool_, 6, 8), "f16": (np.float16, 2, 16), "bf16": (np.uint16, 4, 16)}
 SCALARS = {"f32": ctypes.c_float, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "bool": ctypes.c_bool}
 GUARD = 64  # elements on each side of a result
 
@@ -70,6 +71,17 @@ def describe(array, dtype):
     strides = (ctypes.c_int64 * array.ndim)(*(stride // array.itemsize for stride in array.strides))
     tensor = Tensor(array.ctypes.data, 1, 0, array.ndim, code, bits, 1, shape, strides, 0)
     return tensor, (array, shape, strides)
+
+
+def against_the_end(array):
+    """A copy whose last byte is the last of its page: what comes after it can't be read."""
+    page = mmap.PAGESIZE
+    used = -(-array.nbytes // page) * page
+    whole = np.frombuffer(mmap.mmap(-1, used + page), np.uint8)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + used), ctypes.c_size_t(page), 0) == 0
+    copy = whole[used - array.nbytes:used].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def evaluate(expression, extents):
