@@ -1,9 +1,8 @@
 //===- Bench.cpp - attnc bench --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times the kernels of a spec and, alternating with them, what the machine can do at most. Rates, and the fraction of the
-// limit, compare the best of both sides: others who use the machine can only make either slower. The median and the spread
-// say how much they do.
+// Times the kernels of a spec and, alternating with them, what the machine can do at most; reports medians of all.
+// Absolute times on a shared machine say little, ratios of what is measured in the same seconds say more.
 //===----------------------------------------------------------------------===//
 #include "tools/attnc/Arguments.h"
 #include "tools/attnc/Execute.h"
@@ -66,9 +65,9 @@ struct Candidate {
   }
 };
 
-/// The best samples: operations and bytes per second.
+/// Medians: operations and bytes per second.
 struct MachineLimits {
-  double fma = 0, read = 0;
+  double fma, read;
 };
 
 /// Rounds of both limits and of every kernel, until the time is up.
@@ -77,18 +76,18 @@ llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int th
   for (Candidate &candidate : candidates)
     if (llvm::Error error = candidate.warmUp())
       return std::move(error);
-  MachineLimits best;
+  std::vector<double> fma, read;
   Clock::time_point begin = Clock::now();
-  for (int round = 0; round < 5 || secondsSince(begin) < budget * candidates.size(); ++round) {
-    best.fma = std::max(best.fma, limits.sampleFma());
+  while (fma.size() < 5 || secondsSince(begin) < budget * candidates.size()) {
+    fma.push_back(limits.sampleFma());
     for (Candidate &candidate : candidates) {
       // Each starts on a cache that the read has emptied.
-      best.read = std::max(best.read, limits.sampleRead());
+      read.push_back(limits.sampleRead());
       if (llvm::Error error = candidate.sample())
         return std::move(error);
     }
   }
-  return best;
+  return MachineLimits{median(fma), median(read)};
 }
 
 struct Report {
@@ -99,7 +98,7 @@ struct Report {
   double fma, read;
 
   bool boundByFma() const { return operations / fma >= bytes / read; }
-  double fraction() const { return std::max(operations / fma, bytes / read) / minimum; }
+  double fraction() const { return std::max(operations / fma, bytes / read) / median; }
 
   void printJson(llvm::json::OStream &json) const {
     json.object([&] {
@@ -109,8 +108,8 @@ struct Report {
       json.attribute("median_s", median);
       json.attribute("min_s", minimum);
       json.attribute("spread", spread);
-      json.attribute("gflops", operations / minimum / 1e9);
-      json.attribute("gbytes_per_s", bytes / minimum / 1e9);
+      json.attribute("gflops", operations / median / 1e9);
+      json.attribute("gbytes_per_s", bytes / median / 1e9);
       json.attribute("limit", boundByFma() ? "fma" : "memory");
       json.attribute("fraction_of_limit", fraction());
       json.attribute("fma_gflops", fma / 1e9);
@@ -120,8 +119,8 @@ struct Report {
 
   void printText() const {
     llvm::outs() << kernel << ' ' << extents << ", " << threads << (threads == 1 ? " thread\n" : " threads\n")
-                 << llvm::format("  min %.3f ms, median %.3f ms, spread %.0f %%\n", minimum * 1e3, median * 1e3, spread * 100)
-                 << llvm::format("  %.1f GFLOP/s, %.2f GB/s\n", operations / minimum / 1e9, bytes / minimum / 1e9)
+                 << llvm::format("  median %.3f ms, min %.3f ms, spread %.0f %%\n", median * 1e3, minimum * 1e3, spread * 100)
+                 << llvm::format("  %.1f GFLOP/s, %.2f GB/s\n", operations / median / 1e9, bytes / median / 1e9)
                  << llvm::format("  %.0f %% of the limit, which is %s (FMA %.1f GFLOP/s, memory %.1f GB/s)\n",
                                  fraction() * 100, boundByFma() ? "FMA" : "memory", fma / 1e9, read / 1e9);
   }
