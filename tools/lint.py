@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules of the repository that no compiler checks: licence lines, machine paths, tests that check nothing."""
+"""Rules of the repository that no compiler checks: licence lines, machine paths, tests that check nothing, constraints
+without a verifier or a test."""
 
 import os
 import re
@@ -74,7 +75,30 @@ def check_test(name, text):
         yield f"{name}: expected-error without --verify-diagnostics"
 
 
+CONSTRAINT = re.compile(r"\b[a-z]+_c\d+\b")
+
+
+def check_constraints(root):
+    """Each constraint id of an ODS file stands in a verifier beside it and in a test of the dialect."""
+    texts = {}
+    for name in files(root):
+        if name.startswith("test/teeth/inputs/"):
+            continue
+        folder = os.path.dirname(name)
+        kind = "ods" if name.endswith(".td") else "verifier" if folder == "dialects/attn" and name.endswith(".cpp") else \
+            "test" if folder == "test/dialect" else None
+        if kind:
+            with open(os.path.join(root, name), encoding="utf-8") as stream:
+                texts.setdefault(kind, []).append(stream.read())
+    found = {kind: set(CONSTRAINT.findall("\n".join(parts))) for kind, parts in texts.items()}
+    for constraint in sorted(found.get("ods", set())):
+        for kind in ("verifier", "test"):
+            if constraint not in found.get(kind, set()):
+                yield f"{constraint}: a constraint without a {kind}"
+
+
 def check(root):
+    yield from check_constraints(root)
     for name in files(root):
         if name.startswith("test/teeth/inputs/"):
             continue
