@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/optimize/LinearForm.h"
 #include "compiler/optimize/Passes.h"
+#include <limits>
 
 #define DEBUG_TYPE "attn-classify-mask"
 
@@ -13,6 +14,33 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
+
+static Value number(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+}
+
+/// x - y, or the end of 64 bits behind which it lies.
+static Value stoppedDifference(OpBuilder &builder, Location loc, Value x, Value y) {
+  return mapOf(builder, loc, {x, y}, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+    Value x = scalars[0], y = scalars[1], zero = number(b, loc, 0);
+    Value difference = arith::SubIOp::create(b, loc, x, y);
+    // It overflowed where the signs of x and y differ and that of the difference is not the sign of x.
+    Value signs = arith::AndIOp::create(b, loc, arith::XOrIOp::create(b, loc, x, y),
+                                        arith::XOrIOp::create(b, loc, x, difference));
+    Value overflowed = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, signs, zero);
+    Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, zero);
+    Value end = arith::SelectOp::create(b, loc, negative, number(b, loc, std::numeric_limits<int64_t>::min()),
+                                        number(b, loc, std::numeric_limits<int64_t>::max()));
+    return arith::SelectOp::create(b, loc, overflowed, end, difference);
+  });
+}
+
+static Value stoppedIncrement(OpBuilder &builder, Location loc, Value value) {
+  return mapOf(builder, loc, value, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+    Value most = number(b, loc, std::numeric_limits<int64_t>::max() - 1);
+    return arith::AddIOp::create(b, loc, arith::MinSIOp::create(b, loc, scalars[0], most), number(b, loc, 1));
+  });
+}
 
 namespace {
 
@@ -84,18 +112,30 @@ private:
     if (!compare || !compare.getLhs().getType().isInteger(64))
       return false;
     std::optional<LinearForm> lhs = forms.ofScalar(map, compare.getLhs()), rhs = forms.ofScalar(map, compare.getRhs());
-    return lhs && rhs && addComparison(compare.getPredicate(), lhs->plus(rhs->scaled(-1)), compare.getLoc());
+    return lhs && rhs && addComparison(compare.getPredicate(), *lhs, *rhs, compare.getLoc());
   }
 
-  /// `difference predicate 0`. With coefficient 1 that bounds the key by -rest, with -1 by rest, turned around.
-  bool addComparison(arith::CmpIPredicate predicate, const LinearForm &difference, Location loc) {
+  /// lhs - rhs + offset without the key. A window of 2^63 - 1 is wide and not narrow: where the difference may leave 64
+  /// bits although both sides do not, it stops at their ends.
+  Value restOfDifference(const LinearForm &lhs, const LinearForm &rhs, int64_t offset, Location loc) {
+    if (lhs.isSmall() && rhs.isSmall())
+      return lhs.plus(rhs.scaled(-1)).rest(outer, loc, offset);
+    Value difference = lhs.rest(outer, loc, 0);
+    if (rhs.constant || !rhs.parts.empty())
+      difference = stoppedDifference(outer, loc, difference, rhs.rest(outer, loc, 0));
+    return offset ? stoppedIncrement(outer, loc, difference) : difference;
+  }
+
+  /// With the key once more on the left, `key predicate rhs - lhs`; once more on the right, turned around.
+  bool addComparison(arith::CmpIPredicate predicate, const LinearForm &lhs, const LinearForm &rhs, Location loc) {
     using P = arith::CmpIPredicate;
-    if (difference.coefficient != 1 && difference.coefficient != -1)
+    int64_t times = lhs.coefficient - rhs.coefficient;
+    if (times != 1 && times != -1)
       return false;
-    bool turned = difference.coefficient == -1;
-    LinearForm bound = difference.scaled(turned ? 1 : -1);
-    auto below = [&](int64_t offset) { upper.push_back(bound.rest(outer, loc, offset)); };
-    auto from = [&](int64_t offset) { lower.push_back(bound.rest(outer, loc, offset)); };
+    bool turned = times == -1;
+    const LinearForm &plus = turned ? lhs : rhs, &minus = turned ? rhs : lhs;
+    auto below = [&](int64_t offset) { upper.push_back(restOfDifference(plus, minus, offset, loc)); };
+    auto from = [&](int64_t offset) { lower.push_back(restOfDifference(plus, minus, offset, loc)); };
     switch (predicate) {
     case P::slt: // t < bound
       turned ? from(1) : below(0);

@@ -9,23 +9,27 @@
 using namespace mlir;
 using namespace attn;
 
+// As the arithmetic of the program does, that of forms wraps: a sum that fits at the end is right.
+static int64_t wrappedSum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+static int64_t wrappedProduct(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+
 LinearForm LinearForm::scaled(int64_t factor) const {
   LinearForm result;
-  result.coefficient = coefficient * factor;
-  result.constant = constant * factor;
+  result.coefficient = wrappedProduct(coefficient, factor);
+  result.constant = wrappedProduct(constant, factor);
   for (auto [multiple, value] : parts)
-    result.parts.push_back({multiple * factor, value});
+    result.parts.push_back({wrappedProduct(multiple, factor), value});
   return result;
 }
 
 LinearForm LinearForm::plus(const LinearForm &other) const {
   LinearForm result = *this;
-  result.coefficient += other.coefficient;
-  result.constant += other.constant;
+  result.coefficient = wrappedSum(coefficient, other.coefficient);
+  result.constant = wrappedSum(constant, other.constant);
   for (auto [multiple, value] : other.parts) {
     auto *same = llvm::find_if(result.parts, [v = value](auto &part) { return part.second == v; });
     if (same != result.parts.end())
-      same->first += multiple;
+      same->first = wrappedSum(same->first, multiple);
     else
       result.parts.push_back({multiple, value});
   }
@@ -33,11 +37,28 @@ LinearForm LinearForm::plus(const LinearForm &other) const {
   return result;
 }
 
+static bool isSmallValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto read = dyn_cast<ReadOp>(op))
+    return cast<RefType>(read.getRef().getType()).getElementType().getIntOrFloatBitWidth() <= 32;
+  return isa<IndexOp, ExtentOp>(op);
+}
+
+bool LinearForm::isSmall() const {
+  constexpr int64_t most = int64_t(1) << 60;
+  constexpr int64_t mostTimes = int64_t(1) << 16;
+  auto within = [](int64_t value, int64_t limit) { return -limit <= value && value <= limit; };
+  return within(constant, most) && llvm::all_of(parts, [&](auto &part) {
+           return within(part.first, mostTimes) && isSmallValue(part.second);
+         });
+}
+
 Value LinearForm::rest(OpBuilder &builder, Location loc, int64_t offset) const {
   SmallVector<Value> inputs = llvm::map_to_vector(parts, [](auto &part) { return part.second; });
+  int64_t total = wrappedSum(constant, offset);
   if (inputs.empty())
-    return constantOf(builder, loc, builder.getI64IntegerAttr(constant + offset));
-  if (inputs.size() == 1 && parts[0].first == 1 && constant + offset == 0)
+    return constantOf(builder, loc, builder.getI64IntegerAttr(total));
+  if (inputs.size() == 1 && parts[0].first == 1 && total == 0)
     return inputs[0];
   return mapOf(builder, loc, inputs, [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
     auto number = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
@@ -50,12 +71,12 @@ Value LinearForm::rest(OpBuilder &builder, Location loc, int64_t offset) const {
     }
     bool leading = !sum;
     if (leading)
-      sum = number(constant + offset);
+      sum = number(total);
     for (auto [part, scalar] : llvm::zip(parts, scalars))
       if (part.first == -1)
         sum = arith::SubIOp::create(b, loc, sum, scalar);
-    if (!leading && constant + offset != 0)
-      sum = arith::AddIOp::create(b, loc, sum, number(constant + offset));
+    if (!leading && total != 0)
+      sum = arith::AddIOp::create(b, loc, sum, number(total));
     return sum;
   });
 }

@@ -19,6 +19,9 @@ struct LinearForm {
 
   LinearForm scaled(int64_t factor) const;
   LinearForm plus(const LinearForm &other) const;
+  /// Whether no sum of a few such forms can leave 64 bits, whatever the arguments are: made of indices, extents and
+  /// narrow integers.
+  bool isSmall() const;
   /// The value of everything but the index, `offset` added.
   mlir::Value rest(mlir::OpBuilder &builder, mlir::Location loc, int64_t offset) const;
 };

@@ -240,3 +240,36 @@ attn.program @row(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.ref<[T, 
   }
   attn.write %x, %o[%s, %e] : !attn.value<[S, E], f32>, !attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>
 }
+
+// -----
+
+// t - s < n with an n of 64 bits: n + s stops at the ends of 64 bits instead of going round.
+// CHECK-LABEL: attn.program @wide
+// CHECK: %[[S:.*]] = attn.index "S"
+// CHECK: %[[N:.*]] = attn.read %len[]
+// CHECK: %[[MINUS:.*]] = attn.map(%[[S]]) : (!attn.value<[S], i64>)
+// CHECK: %[[U:.*]] = attn.map(%[[N]], %[[MINUS]])
+// CHECK: arith.subi
+// CHECK: arith.constant -9223372036854775808
+// CHECK: arith.constant 9223372036854775807
+// CHECK: attn.flash {{.*}} upper(%[[U]]) :
+attn.program @wide(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.ref<[T, E], f32>, in "len" %len : !attn.ref<[], i64>, out "o" %o : !attn.ref<[S, E], f32>)
+    axes [<S = q.0>, <E = q.1>, <T = k.0>] facts [] {
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %qv = attn.read %q[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[S, E], f32>
+  %kv = attn.read %k[%t, %e] : (!attn.ref<[T, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[T, E], f32>
+  %n = attn.read %len[] : (!attn.ref<[], i64>) -> !attn.value<[], i64>
+  %x = attn.flash softmax queries(%qv) keys(%kv) contracted [["E"]] values(%kv) over ["T"] : (!attn.value<[S, E], f32>, !attn.value<[T, E], f32>, !attn.value<[T, E], f32>) -> !attn.value<[S, E], f32> {
+  ^bb0(%a: !attn.value<[S, T], f32>):
+    %c = attn.map(%t, %s, %n) : (!attn.value<[T], i64>, !attn.value<[S], i64>, !attn.value<[], i64>) -> !attn.value<[S, T], i1> {
+    ^bb0(%t_: i64, %s_: i64, %n_: i64):
+      %d = arith.subi %t_, %s_ : i64
+      %p = arith.cmpi slt, %d, %n_ : i64
+      attn.yield %p : i1
+    }
+    attn.yield %a, %c : !attn.value<[S, T], f32>, !attn.value<[S, T], i1>
+  }
+  attn.write %x, %o[%s, %e] : !attn.value<[S, E], f32>, !attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>
+}
