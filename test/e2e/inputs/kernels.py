@@ -4,7 +4,7 @@
     kernels = load("folder/spec")              # folder/libspec.so and folder/spec.json
     out = kernels.causal(q=q, k=k, v=v)        # a dict of results and inouts
 
-Arrays are passed as they lie, with whatever strides they have. Results lie between guards and hold garbage before the
+Arrays are passed as they lie, with whatever strides they have. Results lie between guards and hold NaN before the
 call; a kernel that writes outside of them, or returns a status other than 0, is an error.
 """
 import ctypes
@@ -92,16 +92,16 @@ def evaluate(expression, extents):
 
 
 class Result:
-    """A result between guards, full of garbage."""
+    """A result between guards, full of NaN."""
     def __init__(self, shape, dtype):
         kind = DTYPES[dtype][0]
         count = int(np.prod(shape, dtype=np.int64))
-        self.whole = np.full((count + 2 * GUARD) * np.dtype(kind).itemsize, 0xA5, np.uint8)
+        self.whole = np.full((count + 2 * GUARD) * np.dtype(kind).itemsize, 0xFF, np.uint8)
         self.array = self.whole.view(kind)[GUARD:GUARD + count].reshape(shape)
         self.edge = GUARD * self.array.itemsize
 
     def intact(self):
-        return bool((self.whole[:self.edge] == 0xA5).all() and (self.whole[len(self.whole) - self.edge:] == 0xA5).all())
+        return bool((self.whole[:self.edge] == 0xFF).all() and (self.whole[len(self.whole) - self.edge:] == 0xFF).all())
 
 
 class Refused(Exception):
@@ -157,11 +157,11 @@ class Kernel:
         context.message, context.message_size = ctypes.cast(message, ctypes.c_char_p), 512
         needed = ctypes.c_size_t()
         self.check(self.size(ctypes.byref(context), *passed, ctypes.byref(needed)), message)
-        space = np.full(needed.value + 128, 0x5A, np.uint8)
+        space = np.full(needed.value + 128, 0xFF, np.uint8)
         start = -space.ctypes.data % 64
         context.workspace, context.workspace_bytes = space.ctypes.data + start, needed.value
         self.check(self.call(ctypes.byref(context), *passed), message)
-        assert (space[:start] == 0x5A).all() and (space[start + needed.value:] == 0x5A).all(), "wrote past workspace"
+        assert (space[:start] == 0xFF).all() and (space[start + needed.value:] == 0xFF).all(), "wrote past workspace"
         for name, result in results.items():
             assert result.intact(), f"wrote outside of {name}"
         return {a["name"]: arrays[a["name"]] for a in self.arguments if a["mode"] != "in"}
