@@ -9,7 +9,7 @@ import lit.formats
 config.name = "attn"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".attn", ".mlir", ".test", ".c", ".cpp", ".yaml"]
-config.excludes = ["unit", "inputs", "Inputs", "project"]
+config.excludes = ["unit", "inputs", "Inputs", "project", "bench"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.attn_build_root, "test")
 

@@ -26,8 +26,8 @@ CASES = [
     ("attention, D=64, S=512", "attention", ["-D", "E=64", "-D", "F=64", "--set", "B=1,H=8,S=512,T=512"]),
     ("attention, D=64, S=128", "attention", ["-D", "E=64", "-D", "F=64", "--set", "B=1,H=8,S=128,T=128"]),
     ("attention, D=80, S=1000", "attention", ["-D", "E=80", "-D", "F=80", "--set", "B=1,H=8,S=1000,T=1000"]),
-    ("layer, S=1024, D=1024", "causal_mha", ["-D", "D=1024", "-D", "H=16", "--set", "B=1,S=1024"]),
-    ("layer, S=1024, D=768", "bert_layer", ["-D", "D=768", "--set", "B=1,S=1024"]),
+    ("causal layer, S=1024, D=1024, H=16", "../test/bench/layer", ["--set", "B=1,S=1024"]),
+    ("BERT layer, S=1024, D=768", "bert_layer", ["-D", "D=768", "--set", "B=1,S=1024"]),
 ]
 
 
