@@ -97,15 +97,15 @@ private:
 LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
   std::string why;
   std::optional<Contraction> found = Contraction::find(stage, layout, why);
+  if (found && llvm::any_of(unionOfAxes({found->left, found->right}), [&](StringAttr a) { return layout.isRagged(a); })) {
+    why = "it has a ragged axis";
+    found.reset();
+  }
   if (!found) {
     stage.emitRemark("this contraction is computed point by point: ") << why;
     nest = makeNestLowering(stage);
     return nest->prepare(layout);
   }
-  for (StringAttr axis : unionOfAxes({found->left, found->right}))
-    if (layout.getSignature().findAxis(axis).isRagged())
-      return found->op.emitError("the CPU back end cannot multiply along the ragged axis ")
-             << axis.getValue() << " yet";
   plan.product = *found;
   llvm::append_range(plan.writes, stage.getBody().getOps<WriteOp>());
   plan.lanes = schedule.getLanes();

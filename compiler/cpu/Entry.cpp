@@ -4,6 +4,7 @@
 #include "compiler/cpu/Entry.h"
 
 #include "compiler/cpu/Descriptor.h"
+#include "compiler/cpu/Ragged.h"
 #include "compiler/cpu/Workspace.h"
 #include "compiler/emit/Names.h"
 #include "compiler/emit/StoredType.h"
@@ -22,7 +23,7 @@ struct EntryBuilder {
   Location loc = layout.getKernel().getLoc();
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  FlatSymbolRefAttr descriptor, requirements;
+  FlatSymbolRefAttr descriptor, requirements, lengths;
   func::FuncOp layoutFunction;
   // Of the function under construction; places stand in its first block, where LLVM makes registers of them.
   Value context, frame, memoryPlace, ownedPlace;
@@ -130,15 +131,15 @@ struct EntryBuilder {
     return call(layoutFunction, {frame, arith::ExtSIOp::create(b, loc, i64, workers)});
   }
 
-  /// Checks what needs data to decide.
-  Value require(llvm::function_ref<Value()> then) {
-    func::FuncOp requireFunction = findDirect(".require");
-    if (!requireFunction)
+  /// Checks what needs data to decide: `suffix` names the function that gives the number of a text.
+  Value require(StringRef suffix, FlatSymbolRefAttr texts, llvm::function_ref<Value()> then) {
+    func::FuncOp check = findDirect(suffix);
+    if (!check)
       return then();
-    Value failing = call(requireFunction, {frame});
+    Value failing = call(check, {frame});
     return branch(isZero(failing), then, [&] {
       Value index = arith::SubIOp::create(b, loc, arith::ExtSIOp::create(b, loc, i64, failing), number(1, i64));
-      Value place = LLVM::GEPOp::create(b, loc, pointer, pointer, addressOf(requirements),
+      Value place = LLVM::GEPOp::create(b, loc, pointer, pointer, addressOf(texts),
                                         ArrayRef<LLVM::GEPArg>{index});
       Value text = LLVM::LoadOp::create(b, loc, pointer, place);
       return call(runtime("attn_refuse", {pointer, pointer, pointer}, i32), {addressOf(descriptor), context, text});
@@ -180,7 +181,10 @@ struct EntryBuilder {
   void buildKernel(unsigned stages) {
     OpBuilder::InsertionGuard guard(b);
     func::FuncOp function = declare("", /*withBytes=*/false);
-    Value status = whenOk(bind(function), [&] { return require([&] { return runStages(stages); }); });
+    Value status = whenOk(bind(function), [&] {
+      return require(".ragged", lengths,
+                     [&] { return require(".require", requirements, [&] { return runStages(stages); }); });
+    });
     func::ReturnOp::create(b, loc, status);
   }
 
@@ -189,8 +193,10 @@ struct EntryBuilder {
     func::FuncOp function = declare("_workspace", /*withBytes=*/true);
     Value place = function.getArguments().back();
     Value status = whenOk(bind(function), [&] {
-      func::FuncOp report = runtime("attn_report_workspace", {pointer, i64, pointer}, i32);
-      return call(report, {context, workspaceBytes(), place});
+      return require(".ragged", lengths, [&] {
+        func::FuncOp report = runtime("attn_report_workspace", {pointer, i64, pointer}, i32);
+        return call(report, {context, workspaceBytes(), place});
+      });
     });
     func::ReturnOp::create(b, loc, status);
   }
@@ -222,6 +228,10 @@ struct EntryBuilder {
       texts.push_back(tables.text(op.getMessage()));
     }
     requirements = tables.table(texts, "requirements");
+    texts.clear();
+    for (const std::string &condition : raggedConditions(layout))
+      texts.push_back(tables.text(condition));
+    lengths = tables.table(texts, "lengths");
 
     FailureOr<func::FuncOp> workspace = buildWorkspaceLayout(b, layout, findDirect(".scratch"));
     if (failed(workspace))

@@ -58,7 +58,7 @@ size_t Expressions::homeOf(ArrayRef<StringAttr> axes) const {
 }
 
 void Expressions::at(size_t home, llvm::function_ref<void()> build) {
-  SmallVector<Scope> inner(std::make_move_iterator(scopes.begin() + home + 1), std::make_move_iterator(scopes.end()));
+  SmallVector<Scope, 8> inner(std::make_move_iterator(scopes.begin() + home + 1), std::make_move_iterator(scopes.end()));
   scopes.truncate(home + 1);
   OpBuilder::InsertionGuard guard(f.builder());
   auto outermost = llvm::find_if(inner, [](const Scope &scope) { return scope.regionOp; });
@@ -122,7 +122,7 @@ Datum Expressions::compute(Value value, unsigned slot) {
         Value index = indexAlong(op.getAxisAttr(), slot);
         return index ? Datum{index, {}} : fault(op, "the index of axis " + op.getAxis() + " here");
       })
-      .Case([&](ExtentOp op) -> Datum { return {f.extent(op.getAxisAttr()), {}}; })
+      .Case([&](ExtentOp op) -> Datum { return {extentAt(op.getAxisAttr(), slot), {}}; })
       .Case([&](ConstantOp op) -> Datum {
         return {arith::ConstantOp::create(f.builder(), f.loc(), cast<TypedAttr>(op.getValue())), {}};
       })

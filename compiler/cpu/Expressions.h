@@ -40,6 +40,15 @@ public:
   /// Makes `axis` run along the lanes in the innermost scope: `first[slot]` is the
   /// index of lane 0; `mask[slot]` says which lanes lie within the extent (null: all).
   void bindLanes(mlir::StringAttr axis, llvm::ArrayRef<mlir::Value> first, llvm::ArrayRef<mlir::Value> mask);
+  bool isBound(mlir::StringAttr axis) const { return binding(axis); }
+  /// Says that what the innermost scope binds a ragged axis to lies within its extent at the point, where lanes are
+  /// not masked.
+  void markExisting(mlir::StringAttr axis) { scopes.back().existing.insert(axis); }
+  /// The extent of an axis at the point: of a ragged one that of the bound indices, lanes where it depends on them.
+  mlir::Value extentAt(mlir::StringAttr axis, unsigned slot = 0);
+  /// Where the point exists: the indices of ragged axes among `axes` lie within their extents. Axes are passed over
+  /// whose extent is not known yet. Null: everywhere.
+  mlir::Value existence(llvm::ArrayRef<mlir::StringAttr> axes, unsigned slot = 0);
   /// Gives a value in the innermost scope.
   void set(mlir::Value value, unsigned slot, Datum datum);
 
@@ -78,6 +87,10 @@ private:
     /// The lane axis, when this scope binds it.
     mlir::StringAttr lane;
     Values laneFirst, laneMasks;
+    /// Ragged axes whose index is known to exist.
+    llvm::DenseSet<mlir::StringAttr> existing;
+    /// Where the bound run of a packed axis starts.
+    llvm::DenseMap<std::pair<mlir::StringAttr, unsigned>, mlir::Value> starts;
     llvm::DenseMap<std::pair<mlir::Value, unsigned>, Datum> known;
     /// Maximum and sum of exponentials of a row.
     llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, std::pair<mlir::Value, mlir::Value>> rows;
@@ -111,6 +124,8 @@ private:
   Datum computeRead(ReadOp op, unsigned slot);
   Datum readByValue(mlir::BlockArgument argument);
   Place place(mlir::Value ref, mlir::ValueRange indices, unsigned slot);
+  void addFactor(Place &place, mlir::ValueRange indices, size_t factor, bool mayBeLinear, unsigned slot);
+  void addTerm(Place &place, mlir::Value index, mlir::Value stride);
   bool linearAlongLanes(mlir::Value index) const;
   mlir::Value loadScalar(const Place &place, mlir::Type type);
   mlir::Value loadLanes(const Place &place, mlir::Type type, unsigned slot);
@@ -119,6 +134,12 @@ private:
   void storeLanes(const Place &place, mlir::Value value, mlir::Value mask);
   mlir::Value laneOffsets(const Place &place);
   bool isUnit(mlir::Value stride) const;
+
+  // Existence.cpp
+  bool isAtOwnPlace(const Access &access, mlir::StringAttr ragged, mlir::ValueRange indices) const;
+  mlir::Value limitAt(const Access &access, mlir::StringAttr ragged, mlir::ValueRange indices, unsigned slot);
+  mlir::Value packedStart(mlir::StringAttr ragged, mlir::Value index, unsigned slot);
+  mlir::Value sumOfExtents(mlir::StringAttr ragged, mlir::Value end);
 
   // Reductions.cpp
   Datum computeReduction(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> over, unsigned slot);
@@ -138,7 +159,7 @@ private:
 
   FunctionScope &f;
   int64_t lanes;
-  llvm::SmallVector<Scope> scopes;
+  llvm::SmallVector<Scope, 8> scopes;
   Values unitStrides;
   bool hasFailed = false;
 };

@@ -43,6 +43,21 @@ static StringAttr chooseLane(FlashOp flash, const Signature &signature, ArrayRef
   return best;
 }
 
+/// How many keys there are is known per batch entry; how wide elements are, before the call.
+LogicalResult FlashAxes::checkRagged(FlashOp flash, const Signature &signature) const {
+  for (StringAttr key : keys)
+    for (StringAttr on : signature.findAxis(key).getDependsOn())
+      if (!contains(batch, on))
+        return flash.emitError("the CPU back end cannot fuse over the ragged axis ")
+               << key.getValue() << ": keys and values do not share " << on.getValue();
+  AxisList elements(contracted);
+  llvm::append_range(elements, widths);
+  for (StringAttr axis : elements)
+    if (signature.findAxis(axis).isRagged())
+      return flash.emitError("the CPU back end cannot fuse elements along the ragged axis ") << axis.getValue();
+  return success();
+}
+
 FailureOr<FlashAxes> FlashAxes::of(FlashOp flash, const Signature &signature) {
   FlashAxes axes;
   axes.keys = axisNames(flash.getOver());
@@ -75,12 +90,8 @@ FailureOr<FlashAxes> FlashAxes::of(FlashOp flash, const Signature &signature) {
   }
   axes.lane = chooseLane(flash, signature, axes.rows);
   llvm::erase(axes.rows, axes.lane);
-  AxisList all(score);
-  llvm::append_range(all, axes.contracted);
-  llvm::append_range(all, axes.widths);
-  for (StringAttr axis : all)
-    if (signature.findAxis(axis).isRagged())
-      return flash.emitError("the CPU back end cannot fuse over the ragged axis ") << axis.getValue() << " yet";
+  if (failed(axes.checkRagged(flash, signature)))
+    return failure();
   return axes;
 }
 

@@ -12,7 +12,6 @@ using namespace mlir;
 using namespace attn;
 
 static constexpr double log2OfE = 1.4426950408889634;
-static constexpr double naturalLogOf2 = 0.6931471805599453;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 FlashTask::FlashTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const FlashShape &shape)
@@ -63,7 +62,7 @@ void FlashTask::storeIntegers(Value value, Value offset, int64_t plus) {
 Value FlashTask::keyCount() {
   Value count = f.i64(1);
   for (StringAttr axis : axes.keys)
-    count = f.mul(count, f.extent(axis));
+    count = f.mul(count, expressions.extentAt(axis));
   return count;
 }
 
@@ -71,9 +70,11 @@ Value FlashTask::keyCount() {
 void FlashTask::bindKey(Value key) {
   Values counts;
   for (StringAttr axis : axes.keys)
-    counts.push_back(f.extent(axis));
-  for (auto [axis, index] : llvm::zip(axes.keys, splitTask(f, key, counts)))
+    counts.push_back(expressions.extentAt(axis));
+  for (auto [axis, index] : llvm::zip(axes.keys, splitTask(f, key, counts))) {
     expressions.bind(axis, index);
+    expressions.markExisting(axis);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,12 +98,17 @@ void FlashTask::bindBlock(Value block) {
     expressions.bind(axis, index);
   if (!axes.lane)
     return;
-  Value firstQuery = firstQueryOf(block), extent = f.extent(axes.lane);
+  Value firstQuery = firstQueryOf(block), extent = expressions.extentAt(axes.lane);
   Values first, masks;
   for (int64_t v = 0; v < shape.vectors; ++v) {
     first.push_back(f.add(firstQuery, f.i64(v * shape.lanes)));
     masks.push_back(mayReachBeyond() ? maskBelow(f, first.back(), extent, shape.lanes) : Value());
   }
+  expressions.bindLanes(axes.lane, first, masks);
+  expressions.markExisting(axes.lane);
+  for (int64_t v = 0; v < shape.vectors; ++v)
+    if (Value exists = expressions.existence(axes.rows, v))
+      masks[v] = expressions.both(masks[v], expressions.asLanes(exists));
   expressions.bindLanes(axes.lane, first, masks);
 }
 
@@ -270,23 +276,59 @@ void FlashTask::emitKeyTile(Value firstBlock, Value count, Value firstKey, Value
   });
 }
 
+/// Register blocks of a batch entry; of any one while its own lengths are not known.
+Value FlashTask::blockCount() {
+  if (!axes.lane)
+    return otherRows();
+  bool isKnown = llvm::all_of(f.getLayout().dependsOn(axes.lane), [&](StringAttr on) { return expressions.isBound(on); });
+  Value queries = isKnown ? expressions.extentAt(axes.lane) : f.extent(axes.lane);
+  return f.mul(otherRows(), f.ceilDiv(queries, f.i64(shape.queries)));
+}
+
+void FlashTask::bindBatch(ArrayRef<Value> indices) {
+  for (auto [axis, index] : llvm::zip(axes.batch, indices))
+    expressions.bind(axis, index);
+}
+
+/// Whether a batch entry exists and has queries from `firstBlock` on; null: always.
+Value FlashTask::hasBlocks(Value firstBlock) {
+  Value exists = expressions.existence(axes.batch);
+  if (axes.lane && f.getLayout().isRagged(axes.lane))
+    exists = expressions.both(exists, f.less(firstBlock, blockCount()));
+  return exists;
+}
+
 LogicalResult FlashTask::emit(Value task) {
-  Value across = axes.lane ? f.ceilDiv(f.extent(axes.lane), f.i64(shape.queries)) : f.i64(1);
-  Value blocks = f.mul(otherRows(), across);
-  Value tiles = f.ceilDiv(blocks, f.i64(shape.blocks));
+  Value tiles = f.ceilDiv(blockCount(), f.i64(shape.blocks));
   Values counts;
   for (StringAttr axis : axes.batch)
     counts.push_back(f.extent(axis));
   counts.push_back(tiles);
   Values indices = splitTask(f, task, counts);
-  expressions.enter(nullptr);
-  for (auto [axis, index] : llvm::zip(axes.batch, indices))
-    expressions.bind(axis, index);
   // The last tile first: under a causal mask it sees the most keys.
   Value tile = f.sub(f.sub(tiles, f.i64(1)), indices.back());
   Value firstBlock = f.mul(tile, f.i64(shape.blocks));
-  Value count = f.min(f.i64(shape.blocks), f.sub(blocks, firstBlock));
+  expressions.enter(nullptr);
+  bindBatch(indices);
+  Value exists = hasBlocks(firstBlock);
+  expressions.leave();
+  auto emitHere = [&](Operation *region) {
+    expressions.enter(region);
+    bindBatch(indices);
+    for (StringAttr axis : axes.batch)
+      expressions.markExisting(axis);
+    emitTile(firstBlock);
+    expressions.leave();
+  };
+  if (exists)
+    f.when(exists, [&] { emitHere(f.builder().getInsertionBlock()->getParentOp()); });
+  else
+    emitHere(nullptr);
+  return failure(expressions.failed());
+}
 
+void FlashTask::emitTile(Value firstBlock) {
+  Value count = f.min(f.i64(shape.blocks), f.sub(blockCount(), firstBlock));
   auto [low, high] = emitStart(firstBlock, count);
   Value step = f.i64(shape.keyTile);
   Value start = f.mul(f.div(f.max(low, f.i64(0)), step), step);
@@ -303,106 +345,4 @@ LogicalResult FlashTask::emit(Value task) {
     finishBlock(number, firstQueryOf(block));
     expressions.leave();
   });
-  expressions.leave();
-  return failure(expressions.failed());
-}
-
-//===----------------------------------------------------------------------===//
-// End of a tile
-//===----------------------------------------------------------------------===//
-
-/// Without a lane axis only the first lane means anything.
-static Value laneOrScalar(FunctionScope &f, const FlashAxes &axes, Value value) {
-  return axes.lane ? value : vector::ExtractOp::create(f.builder(), f.loc(), value, ArrayRef<int64_t>{0}).getResult();
-}
-
-void FlashTask::writeRow(WriteOp write, ArrayRef<Value> logSumExp) {
-  int64_t slots = axes.lane ? shape.vectors : 1;
-  for (int64_t v = 0; v < slots; ++v) {
-    if (flash.getLogsumexp())
-      expressions.set(flash.getOutputs().back(), v, {laneOrScalar(f, axes, logSumExp[v]), {}});
-    expressions.write(write, v);
-  }
-}
-
-/// Outputs of a finished block, normalised, as rows: what follows reads and writes along their width.
-void FlashTask::turnOutput(unsigned value, Value number, ArrayRef<Value> inverse) {
-  OpBuilder &b = f.builder();
-  const FlashScratch::Part &turned = scratch.turned[value];
-  Value from = at(scratch.output[value], number);
-  f.loop(f.i64(0), turned.pitch, f.i64(shape.lanes), [&](Value first) {
-    Value rows = f.add(from, f.mul(first, f.i64(shape.queries)));
-    for (int64_t v = 0; v < shape.vectors; ++v) {
-      Values vectors;
-      for (int64_t j = 0; j < shape.lanes; ++j) {
-        Value mix = loadFloats(rows, j * shape.queries + v * shape.lanes);
-        Value normal = isSoftmax() ? arith::MulFOp::create(b, f.loc(), mix, inverse[v]).getResult() : mix;
-        if (flash.getSink()) { // A sink of NaN does not reach a row without keys.
-          Value none = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, mix, floats(0.0));
-          normal = arith::SelectOp::create(b, f.loc(), none, mix, normal);
-        }
-        vectors.push_back(normal);
-      }
-      transposeVectors(f, vectors);
-      for (int64_t j = 0; j < shape.lanes; ++j)
-        storeFloats(vectors[j], f.add(first, at(turned, f.i64(v * shape.lanes + j))));
-    }
-  });
-}
-
-/// Stores a result that has a value's width, query by query along the width.
-void FlashTask::writeOutput(WriteOp write, Value number, Value firstQuery) {
-  AxisList place = unionOfAxes(write.getIndices());
-  StringAttr width = *llvm::find_if(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); });
-  Value extent = f.extent(width);
-  Value count = axes.lane ? f.min(f.i64(shape.queries), f.sub(f.extent(axes.lane), firstQuery)) : f.i64(1);
-  f.loop(f.i64(0), count, f.i64(1), [&](Value query) {
-    expressions.enter(query.getParentBlock()->getParentOp());
-    if (axes.lane)
-      expressions.bind(axes.lane, f.add(firstQuery, query));
-    if (flash.getLogsumexp()) {
-      Value lse = f.load(f.builder().getF32Type(), base, f.add(at(scratch.maximum, number), query));
-      expressions.set(flash.getOutputs().back(), 0, {lse, {}});
-    }
-    f.loop(f.i64(0), extent, f.i64(shape.lanes), [&](Value first) {
-      expressions.enter(first.getParentBlock()->getParentOp());
-      std::optional<int64_t> known = f.constantExtent(width);
-      Value mask = known && *known % shape.lanes == 0 ? Value() : maskBelow(f, first, extent, shape.lanes);
-      expressions.bindLanes(width, {first}, {mask});
-      for (auto [value, turned] : llvm::enumerate(scratch.turned))
-        if (axes.widths[value] == width)
-          expressions.set(flash.getOutputs()[value], 0, {loadFloats(f.add(at(turned, query), first)), {}});
-      expressions.write(write);
-      expressions.leave();
-    });
-    expressions.leave();
-  });
-}
-
-void FlashTask::finishBlock(Value number, Value firstQuery) {
-  OpBuilder &b = f.builder();
-  Location loc = f.loc();
-  Values inverse, logSumExp;
-  for (int64_t v = 0; v < shape.vectors && isSoftmax(); ++v) {
-    Value maximum = loadFloats(at(scratch.maximum, number), v * shape.lanes);
-    Value sum = loadFloats(at(scratch.sum, number), v * shape.lanes);
-    // A row without keys: output 0, log-sum-exp -inf.
-    Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, floats(0.0));
-    Value reciprocal = arith::DivFOp::create(b, loc, floats(1.0), sum);
-    inverse.push_back(arith::SelectOp::create(b, loc, empty, floats(0.0), reciprocal));
-    if (!flash.getLogsumexp())
-      continue;
-    Value natural = math::FmaOp::create(b, loc, maximum, floats(naturalLogOf2), math::LogOp::create(b, loc, sum));
-    logSumExp.push_back(arith::SelectOp::create(b, loc, empty, floats(-infinity), natural));
-    storeFloats(logSumExp.back(), at(scratch.maximum, number), v * shape.lanes);
-  }
-  for (unsigned value = 0; value < scratch.output.size(); ++value)
-    turnOutput(value, number, inverse);
-  for (WriteOp write : stage.getBody().getOps<WriteOp>()) {
-    AxisList place = unionOfAxes(write.getIndices());
-    if (llvm::any_of(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); }))
-      writeOutput(write, number, firstQuery);
-    else
-      writeRow(write, logSumExp);
-  }
 }

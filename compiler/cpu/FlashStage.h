@@ -25,6 +25,9 @@ struct FlashAxes {
 
   /// Sorts the axes of `flash`; a diagnostic says what this stage cannot do.
   static mlir::FailureOr<FlashAxes> of(FlashOp flash, const Signature &signature);
+
+private:
+  mlir::LogicalResult checkRagged(FlashOp flash, const Signature &signature) const;
 };
 
 /// Sizes of a register block and of the tiles built from it.
@@ -70,13 +73,17 @@ private:
     Value low, high; ///< keys of the tile that it sees: [low, high)
   };
 
-  // FlashStage.cpp: the walk over blocks and key tiles.
+  // FlashStage.cpp: the walk over blocks and key tiles; FlashFinish.cpp: what follows it.
   /// Row axes other than the lane, as one number of combinations.
   Value otherRows();
   Value firstQueryOf(Value block) { return f.mul(f.div(block, otherRows()), f.i64(shape.queries)); }
   /// Whether a block may reach beyond the lane axis.
   bool mayReachBeyond();
   void bindBlock(Value block);
+  void bindBatch(llvm::ArrayRef<Value> indices);
+  Value hasBlocks(Value firstBlock);
+  void emitTile(Value firstBlock);
+  Value blockCount();
   std::pair<Value, Value> emitStart(Value firstBlock, Value count);
   void startBlock(Value number);
   void packQuery(Value number, Value firstQuery);

@@ -12,13 +12,15 @@ bool FrameLayout::isByValue(const Signature &signature, unsigned argument) {
 
 FrameLayout::FrameLayout(KernelOp kernel) : kernel(kernel), signature(kernel) {
   unsigned slot = signature.axes.size();
-  unsigned dims = 0;
   for (unsigned i = 0; i < signature.args.size(); ++i) {
     argSlots.push_back(slot);
     slot += 1 + signature.argType(i).getFactors().size();
-    dims += signature.argType(i).getDims().size();
   }
-  firstBuffer = slot + dims;
+  for (unsigned i = 0; i < signature.args.size(); ++i) {
+    dimSlots.push_back(slot);
+    slot += signature.argType(i).getDims().size();
+  }
+  firstBuffer = slot;
   kernel.walk([&](BufferOp buffer) { buffers.push_back(buffer); });
 }
 
@@ -27,6 +29,13 @@ unsigned FrameLayout::axis(StringAttr axis) const {
     if (candidate.getName() == axis)
       return i;
   llvm_unreachable("the verifier has seen every axis declared");
+}
+
+RaggedOp FrameLayout::ragged(StringAttr axis) const {
+  for (RaggedOp op : KernelOp(kernel).getBody().getOps<RaggedOp>())
+    if (op.getAxisAttr() == axis)
+      return op;
+  return {};
 }
 
 unsigned FrameLayout::buffer(BufferOp buffer) const {

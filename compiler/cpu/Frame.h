@@ -19,11 +19,14 @@ class FrameLayout {
 public:
   explicit FrameLayout(KernelOp kernel);
 
+  /// The extent of an axis; of a ragged one the largest.
   unsigned axis(mlir::StringAttr axis) const;
   /// A scalar's bits or a tensor's address.
   unsigned arg(unsigned argument) const { return argSlots[argument]; }
   /// The element stride of a factor; factors are counted over all dimensions.
   unsigned stride(unsigned argument, unsigned factor) const { return argSlots[argument] + 1 + factor; }
+  /// The extent of a tensor's dimension.
+  unsigned dimension(unsigned argument, unsigned dim) const { return dimSlots[argument] + dim; }
   unsigned buffer(BufferOp buffer) const;
   unsigned scratch() const { return firstBuffer + buffers.size(); }
   unsigned scratchBytes() const { return scratch() + 1; }
@@ -34,13 +37,21 @@ public:
   const Signature &getSignature() const { return signature; }
   KernelOp getKernel() const { return kernel; }
 
+  bool isRagged(mlir::StringAttr axis) const { return signature.findAxis(axis).isRagged(); }
+  /// The axes whose indices decide the extent of a ragged one.
+  llvm::ArrayRef<mlir::StringAttr> dependsOn(mlir::StringAttr axis) const {
+    return signature.findAxis(axis).getDependsOn();
+  }
+  /// What `attn.ragged` says of the axis; null where nothing does.
+  RaggedOp ragged(mlir::StringAttr axis) const;
+
   /// Parameters without brackets are passed by value.
   static bool isByValue(const Signature &signature, unsigned argument);
 
 private:
   KernelOp kernel;
   Signature signature;
-  llvm::SmallVector<unsigned> argSlots;
+  llvm::SmallVector<unsigned> argSlots, dimSlots;
   llvm::SmallVector<BufferOp> buffers;
   unsigned firstBuffer;
 };

@@ -183,11 +183,36 @@ static SmallVector<Value> compactStrides(FunctionScope &f, ArrayRef<ExtentAttr> 
   return strides;
 }
 
+/// A buffer is rectangular. So is an argument in which a ragged axis has a dimension of its own; behind another
+/// factor it is packed.
+void FunctionScope::markRagged(Value ref, Access &access) {
+  access.ragged.resize(access.factors.size());
+  access.packs.resize(access.factors.size());
+  access.padded.resize(access.factors.size());
+  auto argument = dyn_cast<BlockArgument>(ref);
+  unsigned first = 0;
+  for (auto [d, dim] : llvm::enumerate(cast<RefType>(ref.getType()).getDims())) {
+    unsigned last = first + dim.getFactors().size() - 1;
+    StringAttr axis = dim.getFactors().empty() ? StringAttr() : dim.getFactors().back().getName();
+    AxisAttr declared = axis ? layout.getSignature().findAxis(axis) : AxisAttr();
+    if (declared && declared.isRagged()) {
+      if (argument && last == first)
+        access.padded[last] = frameSlot(layout.dimension(argument.getArgNumber(), d));
+      else
+        access.ragged[last] = axis;
+      if (argument && last == first + 1)
+        access.packs[first] = axis;
+    }
+    first += dim.getFactors().size();
+  }
+}
+
 Access FunctionScope::makeAccess(Value ref) {
   auto type = cast<RefType>(ref.getType());
   Access access;
   access.factors = type.getFactors();
   access.element = type.getElementType();
+  markRagged(ref, access);
   Value address;
   if (auto buffer = ref.getDefiningOp<BufferOp>()) {
     address = frameSlot(layout.buffer(buffer));

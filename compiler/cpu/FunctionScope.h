@@ -23,6 +23,12 @@ struct Access {
   mlir::Value address;                    ///< !llvm.ptr of the element at index 0
   llvm::SmallVector<mlir::Value> strides; ///< elements, one per factor
   llvm::SmallVector<ExtentAttr> factors;
+  /// Per factor: the ragged axis that limits its index by the extent at the point; null for others.
+  llvm::SmallVector<mlir::StringAttr> ragged;
+  /// Per factor: the ragged axis packed behind it, one run after the other; null for others.
+  llvm::SmallVector<mlir::StringAttr> packs;
+  /// Per factor: the extent of the dimension whose valid part a ragged axis is; null for others.
+  llvm::SmallVector<mlir::Value> padded;
   mlir::Type element; ///< as stored
   bool constant;      ///< nobody writes it while the kernel runs
 };
@@ -57,7 +63,7 @@ public:
 
   // The kernel's facts.
   mlir::Value frameSlot(unsigned slot);
-  /// The extent of an axis: a constant when the program fixes it.
+  /// The extent of an axis: a constant when the program fixes it, the largest of a ragged one.
   mlir::Value extent(mlir::StringAttr axis);
   mlir::Value extent(ExtentAttr extent);
   std::optional<int64_t> constantExtent(mlir::StringAttr axis) const;
@@ -93,6 +99,7 @@ private:
   mlir::Value atTop(llvm::function_ref<mlir::Value()> build);
   mlir::Value evaluate(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> names);
   Access makeAccess(mlir::Value ref);
+  void markRagged(mlir::Value ref, Access &access);
 
   mlir::func::FuncOp function;
   const FrameLayout &layout;

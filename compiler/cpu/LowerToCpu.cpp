@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Entry.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/cpu/Ragged.h"
 #include "compiler/cpu/Requirements.h"
 #include "compiler/cpu/StageLowering.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -23,6 +24,8 @@ public:
   explicit KernelLowering(KernelOp kernel) : kernel(kernel), layout(kernel), builder(kernel) {}
 
   LogicalResult run() {
+    if (failed(verifyRagged(layout)))
+      return failure();
     SmallVector<StageOp> stages(kernel.getBody().getOps<StageOp>());
     for (auto [i, stage] : llvm::enumerate(stages)) {
       lowerings.push_back(makeLowering(stage));
@@ -30,7 +33,7 @@ public:
         return failure();
     }
     lowerScratch();
-    if (failed(lowerRequirements()))
+    if (failed(lowerRagged()) || failed(lowerRequirements()))
       return failure();
     return buildEntry(kernel->getParentOfType<ModuleOp>(), layout);
   }
@@ -78,18 +81,29 @@ private:
     return success();
   }
 
-  LogicalResult lowerRequirements() {
-    SmallVector<RequireOp> requirements(kernel.getBody().getOps<RequireOp>());
-    if (requirements.empty())
-      return success();
+  /// A function of the frame that gives 0, or the number of the first condition that does not hold.
+  LogicalResult makeCheck(StringRef suffix, llvm::function_ref<FailureOr<Value>(FunctionScope &)> emit) {
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    func::FuncOp function = makeFunction(".require", {pointer}, {builder.getI32Type()}, kernel.getLoc());
+    func::FuncOp function = makeFunction(suffix, {pointer}, {builder.getI32Type()}, kernel.getLoc());
     FunctionScope f(function, layout);
-    FailureOr<Value> failing = emitRequirements(f, requirements);
+    FailureOr<Value> failing = emit(f);
     if (failed(failing))
       return failure();
     func::ReturnOp::create(f.builder(), kernel.getLoc(), *failing);
     return success();
+  }
+
+  LogicalResult lowerRagged() {
+    if (kernel.getBody().getOps<RaggedOp>().empty())
+      return success();
+    return makeCheck(".ragged", emitRaggedChecks);
+  }
+
+  LogicalResult lowerRequirements() {
+    SmallVector<RequireOp> requirements(kernel.getBody().getOps<RequireOp>());
+    if (requirements.empty())
+      return success();
+    return makeCheck(".require", [&](FunctionScope &f) { return emitRequirements(f, requirements); });
   }
 
   /// The largest need of any stage; stages run one after the other.

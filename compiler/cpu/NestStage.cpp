@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A nest stores values over one domain: the innermost stored axis runs along the lanes,
-// the others are rows. Reductions inside are loops at each point.
+// the others are rows. Reductions inside are loops at each point. Rows are counted over
+// the largest extents of ragged axes; those that do not exist are passed over.
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/StageLowering.h"
 
@@ -30,6 +31,7 @@ private:
     return count;
   }
   void emitRow(FunctionScope &f, Expressions &expressions);
+  void bindRows(FunctionScope &f, Expressions &expressions, ArrayRef<Value> indices, bool exist);
   void emitWrites(Expressions &expressions) {
     for (WriteOp write : stage.getBody().getOps<WriteOp>())
       expressions.write(write);
@@ -63,19 +65,25 @@ LogicalResult NestLowering::prepare(const FrameLayout &layout) {
   for (WriteOp write : writes)
     if (unionOfAxes(write.getIndices()) != unionOfAxes(writes.front().getIndices()))
       return write.emitError("the CPU back end stores values over one set of axes in a stage");
-  for (StringAttr axis : rows)
-    if (layout.getSignature().findAxis(axis).isRagged())
-      return writes.front().emitError("the CPU back end cannot loop over the ragged axis ") << axis.getValue() << " yet";
   if (!rows.empty())
     lane = rows.pop_back_val();
   return success();
+}
+
+/// Rows whose existence the lane axis decides are left to masks.
+void NestLowering::bindRows(FunctionScope &f, Expressions &expressions, ArrayRef<Value> indices, bool exist) {
+  for (auto [axis, index] : llvm::zip(rows, indices))
+    expressions.bind(axis, index);
+  for (StringAttr axis : rows)
+    if (exist && f.getLayout().isRagged(axis) && !llvm::is_contained(f.getLayout().dependsOn(axis), lane))
+      expressions.markExisting(axis);
 }
 
 void NestLowering::emitRow(FunctionScope &f, Expressions &expressions) {
   if (!lane)
     return emitWrites(expressions);
   int64_t lanes = expressions.getLanes();
-  Value extent = f.extent(lane);
+  Value extent = expressions.extentAt(lane);
   std::optional<int64_t> known = f.constantExtent(lane);
   f.loop(f.i64(0), extent, f.i64(lanes), [&](Value first) {
     Value mask;
@@ -85,6 +93,10 @@ void NestLowering::emitRow(FunctionScope &f, Expressions &expressions) {
     }
     expressions.enter(first.getParentBlock()->getParentOp());
     expressions.bindLanes(lane, {first}, {mask});
+    if (f.getLayout().isRagged(lane))
+      expressions.markExisting(lane);
+    if (Value exists = expressions.existence(rows))
+      expressions.bindLanes(lane, {first}, {expressions.both(mask, exists)});
     emitWrites(expressions);
     expressions.leave();
   });
@@ -98,11 +110,21 @@ LogicalResult NestLowering::emitTask(FunctionScope &f, Value task) {
   Value first = f.mul(task, f.i64(rowsPerTask));
   Value last = f.min(f.add(first, f.i64(rowsPerTask)), rowCount(f));
   f.loop(first, last, f.i64(1), [&](Value row) {
+    FunctionScope::Values indices = splitTask(f, row, counts);
     expressions.enter(row.getParentBlock()->getParentOp());
-    for (auto [axis, index] : llvm::zip(rows, splitTask(f, row, counts)))
-      expressions.bind(axis, index);
-    emitRow(f, expressions);
+    bindRows(f, expressions, indices, /*exist=*/false);
+    Value exists = expressions.existence(rows);
     expressions.leave();
+    auto emit = [&] {
+      expressions.enter(f.builder().getInsertionBlock()->getParentOp());
+      bindRows(f, expressions, indices, /*exist=*/true);
+      emitRow(f, expressions);
+      expressions.leave();
+    };
+    if (exists)
+      f.when(exists, emit);
+    else
+      emit();
   });
   return failure(expressions.failed());
 }

@@ -137,43 +137,60 @@ bool Expressions::linearAlongLanes(Value index) const {
   return scope && !scope->indices.count(own.getAxisAttr());
 }
 
-Expressions::Place Expressions::place(Value ref, ValueRange indices, unsigned slot) {
+void Expressions::addTerm(Place &place, Value index, Value stride) {
   OpBuilder &b = f.builder();
+  Value term[] = {index, stride};
+  unify(term);
+  Value step = isa<VectorType>(term[0].getType()) ? arith::MulIOp::create(b, f.loc(), term[0], term[1]).getResult()
+                                                  : f.mul(term[0], term[1]);
+  Value sum[] = {place.offset, step};
+  unify(sum);
+  place.offset = isa<VectorType>(sum[0].getType()) ? arith::AddIOp::create(b, f.loc(), sum[0], sum[1]).getResult()
+                                                   : f.add(sum[0], sum[1]);
+  place.lanes |= isa<VectorType>(step.getType());
+}
+
+void Expressions::addFactor(Place &place, ValueRange indices, size_t i, bool mayBeLinear, unsigned slot) {
+  const Access &access = *place.access;
+  Value index = indices[i], stride = access.strides[i];
+  StringAttr ragged = access.ragged[i];
+  auto own = index.getDefiningOp<IndexOp>();
+  bool covered = own && (ragged ? own.getAxisAttr() == ragged && isAtOwnPlace(access, ragged, indices)
+                                : f.covers(access.factors[i], own.getAxisAttr()));
+  // Behind the end of a packed run lies the next one, or nothing at all.
+  if (covered && ragged && i > 0 && access.packs[i - 1] == ragged)
+    place.inRange = both(place.inRange, existence({ragged}, slot));
+  if (mayBeLinear && covered && linearAlongLanes(index)) {
+    Value first = binding(own.getAxisAttr())->laneFirst[slot];
+    place.offset = f.add(place.offset, f.mul(first, stride));
+    place.laneStride = stride;
+    place.lanes = true;
+    return;
+  }
+  Datum at = evaluate(index, slot);
+  place.inRange = both(place.inRange, at.present);
+  if (covered) {
+    place.inRange = both(place.inRange, binding(own.getAxisAttr())->valid.lookup(own.getAxisAttr()));
+  } else {
+    Value limit = ragged             ? limitAt(access, ragged, indices, slot)
+                  : access.padded[i] ? access.padded[i]
+                                     : f.extent(access.factors[i]);
+    Value sides[] = {at.value, limit};
+    unify(sides);
+    // Unsigned: a negative index is a large one.
+    Value within = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::ult, sides[0], sides[1]);
+    place.inRange = both(place.inRange, within);
+  }
+  addTerm(place, access.packs[i] ? packedStart(access.packs[i], index, slot) : at.value, stride);
+}
+
+Expressions::Place Expressions::place(Value ref, ValueRange indices, unsigned slot) {
   Place result;
   result.access = &f.access(ref);
   result.offset = f.i64(0);
   unsigned alongCount = llvm::count_if(indices, [&](Value i) { return alongLanes(valueType(i).getAxes()); });
-  for (auto [index, factor, stride] : llvm::zip(indices, result.access->factors, result.access->strides)) {
-    auto own = index.getDefiningOp<IndexOp>();
-    bool covered = own && f.covers(factor, own.getAxisAttr());
-    if (alongCount == 1 && covered && linearAlongLanes(index)) {
-      Value first = binding(own.getAxisAttr())->laneFirst[slot];
-      result.offset = f.add(result.offset, f.mul(first, stride));
-      result.laneStride = stride;
-      result.lanes = true;
-      continue;
-    }
-    Datum at = evaluate(index, slot);
-    result.inRange = both(result.inRange, at.present);
-    if (covered) {
-      result.inRange = both(result.inRange, binding(own.getAxisAttr())->valid.lookup(own.getAxisAttr()));
-    } else {
-      Value sides[] = {at.value, f.extent(factor)};
-      unify(sides);
-      // Unsigned: a negative index is a large one.
-      Value within = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::ult, sides[0], sides[1]);
-      result.inRange = both(result.inRange, within);
-    }
-    Value term[] = {at.value, stride};
-    unify(term);
-    Value step = isa<VectorType>(term[0].getType()) ? arith::MulIOp::create(b, f.loc(), term[0], term[1]).getResult()
-                                                    : f.mul(term[0], term[1]);
-    Value sum[] = {result.offset, step};
-    unify(sum);
-    result.offset = isa<VectorType>(sum[0].getType()) ? arith::AddIOp::create(b, f.loc(), sum[0], sum[1]).getResult()
-                                                      : f.add(sum[0], sum[1]);
-    result.lanes |= isa<VectorType>(step.getType());
-  }
+  for (size_t i = 0; i < indices.size(); ++i)
+    addFactor(result, indices, i, alongCount == 1, slot);
   return result;
 }
 

@@ -14,10 +14,21 @@ Expressions::Values Expressions::loops(ArrayRef<StringAttr> axes, ValueRange ini
                                        llvm::function_ref<Values(ValueRange)> body) {
   if (axes.empty())
     return body(init);
-  return f.loop(f.i64(0), f.extent(axes.front()), f.i64(1), init, [&](Value i, ValueRange carried) {
+  // What the extent of a ragged axis depends on comes first.
+  const StringAttr *next = llvm::find_if(axes, [&](StringAttr axis) {
+    return llvm::none_of(f.getLayout().dependsOn(axis), [&](StringAttr on) { return llvm::is_contained(axes, on); });
+  });
+  StringAttr axis = *next;
+  AxisList rest(axes);
+  llvm::erase(rest, axis);
+  Value end = extentAt(axis);
+  bool isPerLane = isa<VectorType>(end.getType()); // Then `existence` says where the points are.
+  return f.loop(f.i64(0), isPerLane ? f.extent(axis) : end, f.i64(1), init, [&](Value i, ValueRange carried) {
     enter(i.getParentBlock()->getParentOp());
-    bind(axes.front(), i);
-    Values results = loops(axes.drop_front(), carried, body);
+    bind(axis, i);
+    if (!isPerLane)
+      markExisting(axis);
+    Values results = loops(rest, carried, body);
     leave();
     return results;
   });
@@ -78,7 +89,7 @@ Datum Expressions::computeReduction(Operation *op, ArrayRef<StringAttr> over, un
     init.push_back(f.constant(type, 0.0));
   Values sums = loops(over, init, [&](ValueRange carried) -> Values {
     Datum left = evaluate(op->getOperand(0), slot);
-    Value present = left.present, next;
+    Value present = both(left.present, existence(over, slot)), next;
     auto shaped = [&](Value value) { return isLanes ? asLanes(value) : value; };
     if (isa<ContractOp>(op)) {
       Datum right = evaluate(op->getOperand(1), slot);
@@ -128,7 +139,8 @@ std::pair<Value, Value> Expressions::rowStatistics(Value value, ArrayRef<StringA
   Value start = sink ? shaped(evaluate(sink, slot).value) : nothing;
   Value maximum = loops(over, {start}, [&](ValueRange carried) -> Values {
     Datum score = evaluate(value, slot);
-    Value here = arith::SelectOp::create(b, f.loc(), shaped(counts(score)), shaped(score.value), nothing);
+    Value counted = both(counts(score), existence(over, slot));
+    Value here = arith::SelectOp::create(b, f.loc(), shaped(counted), shaped(score.value), nothing);
     return {emitMax(f, here, carried[0])};
   })[0];
   // Without a key the maximum is -inf; subtracting 0 instead keeps NaN away.
@@ -139,7 +151,8 @@ std::pair<Value, Value> Expressions::rowStatistics(Value value, ArrayRef<StringA
   Value sum = loops(over, {initial}, [&](ValueRange carried) -> Values {
     Datum score = evaluate(value, slot);
     Value power = emitExp(f, arith::SubFOp::create(b, f.loc(), shaped(score.value), shift));
-    power = arith::SelectOp::create(b, f.loc(), shaped(counts(score)), power, zero);
+    Value counted = both(counts(score), existence(over, slot));
+    power = arith::SelectOp::create(b, f.loc(), shaped(counted), power, zero);
     return {arith::AddFOp::create(b, f.loc(), carried[0], power)};
   })[0];
   return {shift, sum};

@@ -57,13 +57,13 @@ struct LayoutBuilder {
     return arith::SelectOp::create(b, loc, compare(arith::CmpIPredicate::slt, rest, zero), lifted, rest);
   }
 
-  /// Null for the name of a ragged axis, which has no one extent.
+  /// Null for the name of what is no axis. Along ragged axes buffers have the largest extent.
   Value extent(AffineExpr expr, ArrayRef<StringAttr> names) {
     if (auto constant = dyn_cast<AffineConstantExpr>(expr))
       return number(constant.getValue());
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
       AxisAttr axis = layout.getSignature().findAxis(names[symbol.getPosition()]);
-      if (!axis || axis.isRagged())
+      if (!axis)
         return {};
       return LLVM::LoadOp::create(b, loc, b.getI64Type(), slot(layout.axis(axis.getName())));
     }

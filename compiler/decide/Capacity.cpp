@@ -18,11 +18,12 @@ static bool alwaysFits(Value index, ExtentAttr extent, const llvm::StringMap<int
   return extent.getConstant() && found != known.end() && found->second <= *extent.getConstant();
 }
 
-/// An extent that is one axis or a number; null for others.
+/// An extent that is one axis or a number; null for others. How far a ragged axis reaches depends on the place.
 static Value extentValue(OpBuilder &builder, Location loc, ExtentAttr extent, const Signature &signature) {
   if (std::optional<int64_t> number = extent.getConstant())
     return constantOf(builder, loc, builder.getI64IntegerAttr(*number));
-  bool isAxis = llvm::any_of(signature.axes, [&](AxisAttr axis) { return axis.getName() == extent.getName(); });
+  bool isAxis = llvm::any_of(
+      signature.axes, [&](AxisAttr axis) { return axis.getName() == extent.getName() && !axis.isRagged(); });
   return isAxis ? extentOf(builder, loc, extent.getName()) : Value();
 }
 
@@ -44,8 +45,6 @@ void attn::requireCapacity(OpBuilder &builder, Inliner &inliner, const Signature
                            const llvm::StringMap<int64_t> &known) {
   Location loc = write.getLoc();
   AxisList place = unionOfAxes(write.getIndices());
-  if (llvm::any_of(place, [&](StringAttr axis) { return signature.findAxis(axis).isRagged(); }))
-    return;
   auto ref = cast<BlockArgument>(write.getRef());
   StringRef name = signature.args[ref.getArgNumber()].getName().getValue();
   for (auto [index, extent] : llvm::zip_equal(write.getIndices(), cast<RefType>(ref.getType()).getFactors())) {

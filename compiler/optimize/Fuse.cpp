@@ -39,6 +39,29 @@ static StringAttr strayAxis(ArrayRef<ScoreTerm> terms, ArrayRef<StringAttr> keyA
   return {};
 }
 
+/// A ragged axis along which a fused pass has no one length: among elements, or among keys together with what its
+/// extent depends on.
+static StringAttr raggedWithin(ArrayRef<ScoreTerm> terms, ArrayRef<StringAttr> keyAxes, ValueRange values) {
+  if (terms.empty())
+    return {};
+  Signature signature(Signature::around(ContractOp(terms.front().contract)->getParentOp()));
+  AxisList score(keyAxes), elements;
+  for (ScoreTerm term : terms) {
+    llvm::append_range(score, term.contract.getType().getAxes());
+    llvm::append_range(elements, axisNames(term.contract.getOver()));
+  }
+  for (Value value : values)
+    llvm::copy_if(valueType(value).getAxes(), std::back_inserter(elements),
+                  [&](StringAttr axis) { return !llvm::is_contained(score, axis); });
+  for (StringAttr axis : elements)
+    if (signature.findAxis(axis).isRagged())
+      return axis;
+  for (StringAttr key : keyAxes)
+    if (llvm::any_of(signature.findAxis(key).getDependsOn(), [&](StringAttr on) { return llvm::is_contained(keyAxes, on); }))
+      return key;
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
@@ -65,6 +88,8 @@ public:
     if (StringAttr stray = strayAxis(terms, over, values))
       return remark("a key has axis " + stray.getValue().str() + ", which neither its query nor the values have: "
                     "scores are combined before the softmax");
+    if (StringAttr ragged = raggedWithin(terms, over, values))
+      return remark("the ragged axis " + ragged.getValue().str() + " has no one length in a pass over the keys");
     fuse(score, mixes, values);
   }
 
@@ -221,7 +246,8 @@ static void fuseUnnormalised(ContractOp mix) {
   Value value = otherSide(mix, side);
   OpBuilder builder(mix);
   Presence score = splitPresence(builder, side);
-  if (valueType(score.value) != valueType(side) || strayAxis(findTerms(score.value, over), over, value))
+  SmallVector<ScoreTerm> terms = findTerms(score.value, over);
+  if (valueType(score.value) != valueType(side) || strayAxis(terms, over, value) || raggedWithin(terms, over, value))
     return;
   FlashPlan plan{score.value, score.condition, Value(), {value}, mix.getOver(), Normalizer::Identity};
   FlashOp flash = buildFlash(builder, mix.getLoc(), plan);

@@ -75,13 +75,40 @@ void keepWorst(std::vector<Difference> &worst, const Difference &d) {
     worst.pop_back();
 }
 
-llvm::Error checkStorage(llvm::StringRef name, const Buffer &expected,
+/// Padded dimensions may be longer than what is expected in them.
+bool fits(const Result &expected, const Buffer &actual) {
+  llvm::ArrayRef<int64_t> wanted = expected.rounded.shape, given = actual.shape;
+  if (wanted.size() != given.size())
+    return false;
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    bool isPadded =
+        d < expected.dimensions.size() && expected.dimensions[d].isPadded;
+    if (isPadded ? given[d] < wanted[d] : given[d] != wanted[d])
+      return false;
+  }
+  return true;
+}
+
+/// Where element `i` of what is expected lies in storage that may be longer.
+int64_t placeIn(const Buffer &actual, llvm::ArrayRef<int64_t> wanted,
+                int64_t i) {
+  int64_t place = 0, stride = 1;
+  for (size_t d = wanted.size(); d-- > 0;) {
+    place += i % wanted[d] * stride;
+    i /= wanted[d];
+    stride *= actual.shape[d];
+  }
+  return place;
+}
+
+llvm::Error checkStorage(llvm::StringRef name, const Result &result,
                          const Buffer &actual) {
+  const Buffer &expected = result.rounded;
   if (expected.dtype != actual.dtype)
     return llvm::createStringError(
         "%s: %s was expected, %s was given", name.str().c_str(),
         dtypeName(expected.dtype).data(), dtypeName(actual.dtype).data());
-  if (expected.shape != actual.shape)
+  if (!fits(result, actual))
     return llvm::createStringError(
         "%s: shape %s was expected, %s was given", name.str().c_str(),
         shapeText(expected.shape).c_str(), shapeText(actual.shape).c_str());
@@ -91,15 +118,16 @@ llvm::Error checkStorage(llvm::StringRef name, const Buffer &expected,
 
 llvm::Expected<Comparison> compare(llvm::StringRef name, const Result &expected,
                                    const Buffer &actual) {
-  if (llvm::Error error = checkStorage(name, expected.rounded, actual))
+  if (llvm::Error error = checkStorage(name, expected, actual))
     return std::move(error);
   Comparison result;
   result.name = name.str();
-  result.elements = actual.size();
+  result.elements = expected.rounded.size();
   std::vector<Difference> worst;
   std::vector<double> ratios;
   for (int64_t i = 0; i < result.elements; ++i) {
-    Difference d{i, actual.number(i),   expected.value[i],
+    int64_t place = placeIn(actual, expected.rounded.shape, i);
+    Difference d{i, actual.number(place), expected.value[i],
                  0, expected.radius[i], 0};
     // Written so that a radius that is NaN counts as no promise too.
     if (!(d.radius < kInfinity)) {

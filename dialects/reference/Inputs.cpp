@@ -120,23 +120,36 @@ int64_t distinct(const Place &p, int64_t high) {
          high;
 }
 
-/// Entry `element` of sorted cut points; the first and last are the ends.
-int64_t offset(const Place &p, int64_t high) {
-  int64_t count = elementsOf(p.argument);
-  if (p.element == 0)
+/// Cut point `entry` of `parts` parts of `high`, in order; the first and last are
+/// the ends. Some parts are empty.
+int64_t cut(const Place &p, int64_t entry, int64_t parts, int64_t high) {
+  if (entry == 0)
     return 0;
-  if (p.element == count - 1)
+  if (entry >= parts)
     return high;
-  // Even cuts moved by less than half a step stay sorted.
-  double step = static_cast<double>(high) / (count - 1);
-  double moved = p.element * step + (p.uniform() - 0.5) * step;
+  // Even cuts moved by half a step at most stay sorted. Two of a pair may meet.
+  double step = static_cast<double>(high) / static_cast<double>(parts);
+  int64_t lower = (entry - 1) / 2 * 2 + 1;
+  Place own{p.argument, p.key, entry}, pair{p.argument, p.key, lower};
+  double moved = entry * step + (own.uniform() - 0.5) * step;
+  if (pair.uniform(5) < 0.3)
+    moved = lower + 1 == parts ? static_cast<double>(high) : (lower + 0.5) * step;
   return std::min(high, std::max<int64_t>(0, std::llround(moved)));
+}
+int64_t offset(const Place &p, int64_t high) {
+  return cut(p, p.element, elementsOf(p.argument) - 1, high);
+}
+int64_t length(const Place &p, int64_t high) {
+  int64_t parts = elementsOf(p.argument);
+  return cut(p, p.element + 1, parts, high) - cut(p, p.element, parts, high);
 }
 
 int64_t pick(const Place &p, int64_t any) {
   switch (p.argument.range.kind) {
   case IntegerRange::Offsets:
     return offset(p, p.argument.range.high);
+  case IntegerRange::Lengths:
+    return length(p, p.argument.range.high);
   case IntegerRange::Distinct:
     return distinct(p, p.argument.range.high);
   case IntegerRange::Any:

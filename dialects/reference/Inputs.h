@@ -17,6 +17,8 @@ struct IntegerRange {
     /// Offsets into packed storage: they start at 0, never fall and end at
     /// `high`.
     Offsets,
+    /// Lengths that add up to `high`.
+    Lengths,
     /// Different numbers below `high`, as pages of a pool; they repeat when
     /// there
     /// are too few.

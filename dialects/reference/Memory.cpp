@@ -88,6 +88,8 @@ Error Memory::prepareDimension(MemoryDimension &dimension, const Space &space,
                   type.getDims()[d].str() + " is " +
                   llvm::Twine(dimension.extent));
     dimension.extent = dimension.factors[0].extent = given->shape[d];
+  } else if (ragged) {
+    dimension.isPadded = true;
   }
   if (given && given->shape[d] != dimension.extent)
     return fail(" is " + llvm::Twine(given->shape[d]) + ", " +
@@ -127,6 +129,9 @@ Error Memory::prepare(const Space &space) {
     integers.assign(count, 0);
   for (int64_t i = 0; given && elementKind != Kind::Number && i < count; ++i)
     integers[i] = given->integer(i);
+  // Behind the end of a sequence nothing is written, and nothing is promised.
+  if (llvm::any_of(dimensions, [](auto &d) { return d.isPadded; }))
+    forget();
   prepared = true;
   return Error::success();
 }
@@ -283,6 +288,7 @@ Result Memory::result() const {
           {axis ? axis.getValue().lower() : "", factor.extent});
     }
     out.starts = dimension.starts;
+    out.isPadded = dimension.isPadded;
   }
   result.rounded = Buffer::zeros(dtype.value_or(Dtype::F32), shape);
   result.value.resize(count);

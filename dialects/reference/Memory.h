@@ -21,6 +21,8 @@ struct MemoryDimension {
   /// Where each sequence of a packed ragged dimension starts; else empty.
   std::vector<int64_t> starts;
   int64_t extent = 0;
+  /// A ragged axis alone, of which the storage is not given.
+  bool isPadded = false;
 };
 
 class Memory {

@@ -17,10 +17,12 @@ struct StoredFactor {
 
 /// A stored dimension, as the row-major product of its factors. In a packed
 /// ragged dimension, such as `(B T)`, `starts` holds where each entry of the
-/// first factor begins, and one past the end.
+/// first factor begins, and one past the end. A padded one holds a ragged axis
+/// alone: the storage may be longer than the longest.
 struct StoredDimension {
   llvm::SmallVector<StoredFactor, 2> factors;
   std::vector<int64_t> starts;
+  bool isPadded = false;
 };
 
 struct Result {

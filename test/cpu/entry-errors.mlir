@@ -20,7 +20,17 @@ attn.kernel @wide(out "y" %y : !attn.ref<[], f64>) axes [] facts [] {
 
 // -----
 
+// expected-error @below {{nothing gives the extent of the ragged axis T}}
 attn.kernel @ragged(in "x" %x : !attn.ref<[(B T)], f32>, out "y" %y : !attn.ref<[], f32>) axes [<B = 2>, <T[B]>] facts [] {
-  // expected-error @below {{extent T is not known when the call begins}}
   %b = attn.buffer : !attn.ref<[B, T], f32>
+}
+
+// -----
+
+attn.kernel @changing(in "x" %x : !attn.ref<[(B T)], f32>, inout "len" %len : !attn.ref<[B], i64>)
+    axes [<B = 2>, <T[B]>] facts [] {
+  %b = attn.index "B" : !attn.value<[B], i64>
+  %l = attn.read %len[%b] : (!attn.ref<[B], i64>, !attn.value<[B], i64>) -> !attn.value<[B], i64>
+  // expected-error @below {{the extent of T depends on what the kernel itself writes}}
+  attn.ragged "T" = %l : !attn.value<[B], i64>
 }

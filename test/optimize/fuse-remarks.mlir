@@ -63,6 +63,26 @@ attn.program @talking_heads(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !
 
 // -----
 
+// All keys of all documents.
+attn.program @documents(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.ref<[(B T), E], f32>, in "n" %n : !attn.ref<[B], i64>, out "o" %o : !attn.ref<[S, E], f32>)
+    axes [<S = q.0>, <E = q.1>, <B = n.0>, <T[B]>] facts [] {
+  %b = attn.index "B" : !attn.value<[B], i64>
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %size = attn.read %n[%b] : (!attn.ref<[B], i64>, !attn.value<[B], i64>) -> !attn.value<[B], i64>
+  attn.ragged "T" = %size : !attn.value<[B], i64>
+  %t = attn.index "T" : !attn.value<[B, T], i64>
+  %qv = attn.read %q[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[S, E], f32>
+  %kv = attn.read %k[%b, %t, %e] : (!attn.ref<[(B T), E], f32>, !attn.value<[B], i64>, !attn.value<[B, T], i64>, !attn.value<[E], i64>) -> !attn.value<[B, T, E], f32>
+  %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[S, E], f32>, !attn.value<[B, T, E], f32>) -> !attn.value<[B, S, T], f32>
+  // expected-remark @below {{softmax over B T is not fused: the ragged axis T has no one length in a pass over the keys}}
+  %w = attn.softmax %score over ["B", "T"] : (!attn.value<[B, S, T], f32>) -> !attn.value<[B, S, T], f32>
+  %mix = attn.contract mix %w, %kv over ["B", "T"] : (!attn.value<[B, S, T], f32>, !attn.value<[B, T, E], f32>) -> !attn.value<[S, E], f32>
+  attn.write %mix, %o[%s, %e] : !attn.value<[S, E], f32>, !attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>
+}
+
+// -----
+
 // Weights alone.
 attn.program @weights_alone(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !attn.ref<[H, T, E], f32>, in "v" %v : !attn.ref<[H, T, F], f32>, out "p" %p : !attn.ref<[H, S, T], f32>)
     axes [<H = q.0>, <S = q.1>, <E = q.2>, <T = k.1>, <F = v.2>] facts [] {

@@ -107,7 +107,7 @@ llvm::Error addGiven(const Signature &signature, StringRef text, reference::Buff
 
 llvm::Expected<reference::Buffers> attnc::makeInputs(const Signature &signature, const Extents &extents,
                                                      const reference::InputCase &inputCase, uint64_t seed,
-                                                     unsigned shrink) {
+                                                     unsigned shrink, int64_t least) {
   reference::Buffers inputs;
   for (unsigned i = 0, e = signature.args.size(); i < e; ++i) {
     if (signature.args[i].getMode() == Mode::Out)
@@ -115,8 +115,10 @@ llvm::Expected<reference::Buffers> attnc::makeInputs(const Signature &signature,
     auto spec = specOf(signature, i, extents);
     if (!spec)
       return spec.takeError();
-    if (spec->range.kind == reference::IntegerRange::Any)
+    if (spec->range.kind == reference::IntegerRange::Any) {
       spec->range.high >>= std::min(shrink, 63u);
+      spec->range.low = std::min(least, spec->range.high);
+    }
     auto buffer = reference::makeInput(*spec, inputCase, seed);
     if (!buffer)
       return buffer.takeError();
@@ -127,11 +129,12 @@ llvm::Expected<reference::Buffers> attnc::makeInputs(const Signature &signature,
 
 llvm::Expected<AcceptedInputs> attnc::makeAcceptedInputs(const Signature &signature, const Extents &extents,
                                                          const reference::InputCase &inputCase, uint64_t seed) {
-  for (unsigned shrink = 0;; ++shrink) {
-    auto inputs = makeInputs(signature, extents, inputCase, seed, shrink);
+  mlir::Operation *program = signature.body->getParentOp();
+  for (unsigned attempt = 0;; ++attempt) {
+    // Some programs refuse large integers, some refuse 0.
+    auto inputs = makeInputs(signature, extents, inputCase, seed, attempt / 2, /*least=*/attempt % 2);
     if (!inputs)
       return inputs.takeError();
-    mlir::Operation *program = signature.body->getParentOp();
     auto expected = reference::interpret(program, *inputs);
     if (expected && inputCase.poisonsAbsent) {
       reference::Poisoned poisoned = reference::poisonAbsent(program, *inputs, std::move(*expected));
@@ -139,7 +142,7 @@ llvm::Expected<AcceptedInputs> attnc::makeAcceptedInputs(const Signature &signat
     }
     if (expected)
       return AcceptedInputs{std::move(*inputs), std::move(*expected)};
-    if (shrink == lastShrink)
+    if (attempt / 2 == lastShrink)
       return expected.takeError();
     llvm::consumeError(expected.takeError());
   }

@@ -25,9 +25,10 @@ constexpr unsigned lastShrink = 12;
 
 /// Made-up inputs for all arguments but results. Integers stay below 1/2^shrink of what their use allows, so that a
 /// caller whose program requires more than the use tells can try again with smaller ones.
+/// They are `least` or more, where that is allowed.
 llvm::Expected<attn::reference::Buffers> makeInputs(const attn::Signature &signature, const Extents &extents,
                                                     const attn::reference::InputCase &inputCase, uint64_t seed,
-                                                    unsigned shrink = 0);
+                                                    unsigned shrink = 0, int64_t least = 0);
 
 struct AcceptedInputs {
   attn::reference::Buffers inputs;

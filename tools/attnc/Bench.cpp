@@ -136,8 +136,9 @@ llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Si
   auto extents = extentsFrom(program, *chosen);
   if (!extents)
     return extents.takeError();
-  for (unsigned shrink = 0;; ++shrink) {
-    auto inputs = makeInputs(program, *extents, reference::inputCases().front(), chosenSeed(), shrink);
+  for (unsigned attempt = 0;; ++attempt) {
+    auto inputs = makeInputs(program, *extents, reference::inputCases().front(), chosenSeed(), attempt / 2,
+                             /*least=*/attempt % 2);
     if (!inputs)
       return inputs.takeError();
     auto call = Call::prepare(object, program, *inputs, threads);
@@ -146,7 +147,7 @@ llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Si
     llvm::Error error = (*call)->run();
     if (!error)
       return inputs;
-    if (shrink == lastShrink)
+    if (attempt / 2 == lastShrink)
       return std::move(error);
     llvm::consumeError(std::move(error));
   }

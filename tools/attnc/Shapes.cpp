@@ -36,6 +36,11 @@ llvm::SmallVector<Equation> equationsBetweenAxes(const Signature &signature) {
     for (AxisAttr axis : *list)
       if (!axis.isRagged() && !usesDimensions(axis.getExtent()))
         equations.push_back({axis.getName().getValue(), axis.getExtent()});
+  // Ragged axes that have one extent everywhere.
+  llvm::DenseMap<mlir::Value, RaggedOp> first;
+  for (RaggedOp ragged : signature.body->getOps<RaggedOp>())
+    if (auto [same, isNew] = first.try_emplace(ragged.getExtent(), ragged); !isNew)
+      equations.push_back({ragged.getAxis(), ExtentAttr::named(ragged.getContext(), same->second.getAxis())});
   return equations;
 }
 
@@ -182,8 +187,11 @@ llvm::Expected<llvm::SmallVector<int64_t, 4>> attnc::shapeOf(const Signature &si
     for (ExtentAttr factor : dim.getFactors()) {
       mlir::StringAttr name = factor.getName();
       // In a packed dimension the ragged axis stands for the sum over what it depends on.
-      if (ragged && name && llvm::is_contained(ragged.getDependsOn(), name))
+      if (ragged && name && llvm::is_contained(ragged.getDependsOn(), name)) {
+        if (extents.lookup(name.getValue()) == 0)
+          product = 0;
         continue;
+      }
       auto value = factor.evaluate(lookupIn(extents));
       if (!value)
         return value.takeError();
@@ -227,7 +235,7 @@ namespace {
 /// counts elements of that axis, and so where an index is taken from it; as an index of a read or a write, it is a place.
 class Uses {
 public:
-  explicit Uses(const Extents &extents) : extents(extents) {}
+  Uses(const Signature &signature, const Extents &extents) : signature(signature), extents(extents) {}
 
   std::optional<int64_t> highest(mlir::Value argument) {
     for (mlir::Operation *user : argument.getUsers())
@@ -239,7 +247,25 @@ public:
   /// Whether it says by itself where something is written, as a page does: two of one number would collide.
   bool mustDiffer() const { return distinct; }
 
+  /// The packed axis whose extents follow from it, and whether they are its elements; null when there is none.
+  mlir::StringAttr packedAxis() const { return packed; }
+  bool givesLengths() const { return lengths; }
+
 private:
+  void asExtent(RaggedOp ragged, bool isLength) {
+    mlir::StringAttr axis = ragged.getAxisAttr();
+    bool isPacked = llvm::any_of(signature.body->getArguments(), [&](mlir::BlockArgument argument) {
+      return llvm::any_of(mlir::cast<RefType>(argument.getType()).getDims(), [&](DimAttr dim) {
+        return dim.getFactors().size() > 1 && dim.getFactors().back().getName() == axis;
+      });
+    });
+    if (isPacked && !packed) {
+      packed = axis;
+      lengths = isLength;
+    }
+    atMost(extents.lookup(axis.getValue()));
+  }
+
   void atMost(int64_t value) { bound = std::min(bound.value_or(value), std::max<int64_t>(value, 0)); }
 
   void asPlace(mlir::Value ref, mlir::OperandRange indices, mlir::Value value) {
@@ -279,6 +305,8 @@ private:
               atMost(extents.lookup(index.getAxis()));
         if (!valueType(map.getResult()).isFloat())
           follow(map.getResult());
+      } else if (auto ragged = mlir::dyn_cast<RaggedOp>(user)) {
+        asExtent(ragged, value.getDefiningOp<ReadOp>());
       } else if (auto read = mlir::dyn_cast<ReadOp>(user)) {
         asPlace(read.getRef(), read.getIndices(), value);
       } else if (auto write = mlir::dyn_cast<WriteOp>(user)) {
@@ -288,7 +316,10 @@ private:
     }
   }
 
+  const Signature &signature;
   const Extents &extents;
+  mlir::StringAttr packed;
+  bool lengths = false;
   llvm::SmallPtrSet<mlir::Value, 16> seen;
   std::optional<int64_t> bound;
   bool distinct = false;
@@ -315,14 +346,13 @@ llvm::Expected<reference::ArgumentSpec> attnc::specOf(const Signature &signature
   bool offsets = dims.size() == 1 && dims[0].getFactors().size() == 1 &&
                  llvm::StringRef(dims[0].getFactors()[0].str()).ends_with("+ 1");
   spec.range.kind = offsets ? reference::IntegerRange::Offsets : reference::IntegerRange::Any;
-  if (offsets) {
-    for (AxisAttr axis : signature.axes)
-      if (axis.isRagged())
-        largest = extents.lookup(axis.getName().getValue());
-    spec.range.high = largest;
-  } else {
-    Uses uses(extents);
-    spec.range.high = uses.highest(signature.body->getArgument(index)).value_or(largest);
+  Uses uses(signature, extents);
+  spec.range.high = uses.highest(signature.body->getArgument(index)).value_or(largest);
+  if (mlir::StringAttr packed = uses.packedAxis()) {
+    spec.range.high = extents.lookup(packed.getValue());
+    if (uses.givesLengths())
+      spec.range.kind = reference::IntegerRange::Lengths;
+  } else if (!offsets) {
     if (uses.mustDiffer()) {
       spec.range.kind = reference::IntegerRange::Distinct;
       ++spec.range.high;

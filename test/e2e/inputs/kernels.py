@@ -119,17 +119,19 @@ class Kernel:
     def extents(self, arrays):
         known = {}
         for axis in self.axes:
+            if "extent" not in axis:  # Ragged: results along it are the caller's.
+                continue
             text = re.sub(r"(\w+)\.(\d+)", lambda m: str(arrays[m[1]].shape[int(m[2])]), axis["extent"])
             known[axis["name"]] = evaluate(text, known)
         return known
 
-    def results(self, arrays):
+    def results(self, arrays, given):
         extents = self.extents(arrays)
         return {a["name"]: Result([evaluate(dim, extents) for dim in a["dims"]], a["dtype"])
-                for a in self.arguments if a["mode"] == "out"}
+                for a in self.arguments if a["mode"] == "out" and a["name"] not in given}
 
     def __call__(self, threads=1, out=None, **values):
-        """`out` gives arrays for results, which then need not be compact."""
+        """`out` gives arrays for results, which then need not be compact; those along ragged axes must be given."""
         arrays = {}
         for argument in self.arguments:
             name = argument["name"]
@@ -137,7 +139,7 @@ class Kernel:
                 kind = DTYPES[argument["dtype"]][0]
                 arrays[name] = values[name]
                 assert arrays[name].dtype == kind, (name, arrays[name].dtype)
-        results = self.results(arrays)
+        results = self.results(arrays, out or {})
         arrays.update({name: result.array for name, result in results.items()})
         arrays.update(out or {})
         passed, kept = [], []

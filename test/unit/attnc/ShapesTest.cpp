@@ -50,6 +50,13 @@ TEST_F(Shapes, PackedRaggedDimensionIsTheSum) {
   Signature signature = parse(R"(
 attn.program @packed(in "x" %x : !attn.ref<[(B T), E], f32>, in "start" %start : !attn.ref<[B + 1], i32>,
                      out "y" %y : !attn.ref<[(B T), E], f32>) axes [<B = start.0 - 1>, <E = x.1>, <T[B]>] facts [] {
+  %b = attn.index "B" : !attn.value<[B], i64>
+  %s = attn.read %start[%b] : (!attn.ref<[B + 1], i32>, !attn.value<[B], i64>) -> !attn.value<[B], i64>
+  %l = attn.map(%s) : (!attn.value<[B], i64>) -> !attn.value<[B], i64> {
+  ^bb0(%i: i64):
+    attn.yield %i : i64
+  }
+  attn.ragged "T" = %l : !attn.value<[B], i64>
 }
 )");
   auto extents = extentsFrom(signature, {{"B", 3}, {"T", 20}});

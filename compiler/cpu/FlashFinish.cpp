@@ -1,0 +1,114 @@
+//===- FlashFinish.cpp - the end of a tile ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Normalises the outputs of a block, turns them into rows and stores what follows.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashStage.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr double naturalLogOf2 = 0.6931471805599453;
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Without a lane axis only the first lane means anything.
+static Value laneOrScalar(FunctionScope &f, const FlashAxes &axes, Value value) {
+  return axes.lane ? value : vector::ExtractOp::create(f.builder(), f.loc(), value, ArrayRef<int64_t>{0}).getResult();
+}
+
+void FlashTask::writeRow(WriteOp write, ArrayRef<Value> logSumExp) {
+  int64_t slots = axes.lane ? shape.vectors : 1;
+  for (int64_t v = 0; v < slots; ++v) {
+    if (flash.getLogsumexp())
+      expressions.set(flash.getOutputs().back(), v, {laneOrScalar(f, axes, logSumExp[v]), {}});
+    expressions.write(write, v);
+  }
+}
+
+/// Outputs of a finished block, normalised, as rows: what follows reads and writes along their width.
+void FlashTask::turnOutput(unsigned value, Value number, ArrayRef<Value> inverse) {
+  OpBuilder &b = f.builder();
+  const FlashScratch::Part &turned = scratch.turned[value];
+  Value from = at(scratch.output[value], number);
+  f.loop(f.i64(0), turned.pitch, f.i64(shape.lanes), [&](Value first) {
+    Value rows = f.add(from, f.mul(first, f.i64(shape.queries)));
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      Values vectors;
+      for (int64_t j = 0; j < shape.lanes; ++j) {
+        Value mix = loadFloats(rows, j * shape.queries + v * shape.lanes);
+        Value normal = isSoftmax() ? arith::MulFOp::create(b, f.loc(), mix, inverse[v]).getResult() : mix;
+        if (flash.getSink()) { // A sink of NaN does not reach a row without keys.
+          Value none = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, mix, floats(0.0));
+          normal = arith::SelectOp::create(b, f.loc(), none, mix, normal);
+        }
+        vectors.push_back(normal);
+      }
+      transposeVectors(f, vectors);
+      for (int64_t j = 0; j < shape.lanes; ++j)
+        storeFloats(vectors[j], f.add(first, at(turned, f.i64(v * shape.lanes + j))));
+    }
+  });
+}
+
+/// Stores a result that has a value's width, query by query along the width.
+void FlashTask::writeOutput(WriteOp write, Value number, Value firstQuery) {
+  AxisList place = unionOfAxes(write.getIndices());
+  StringAttr width = *llvm::find_if(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); });
+  Value extent = f.extent(width);
+  Value count = axes.lane ? f.min(f.i64(shape.queries), f.sub(expressions.extentAt(axes.lane), firstQuery)) : f.i64(1);
+  f.loop(f.i64(0), count, f.i64(1), [&](Value query) {
+    expressions.enter(query.getParentBlock()->getParentOp());
+    if (axes.lane) {
+      expressions.bind(axes.lane, f.add(firstQuery, query));
+      expressions.markExisting(axes.lane);
+    }
+    Value exists = expressions.existence(axes.rows);
+    if (flash.getLogsumexp()) {
+      Value lse = f.load(f.builder().getF32Type(), base, f.add(at(scratch.maximum, number), query));
+      expressions.set(flash.getOutputs().back(), 0, {lse, {}});
+    }
+    // A row that does not exist has no width.
+    Value end = exists ? arith::SelectOp::create(f.builder(), f.loc(), exists, extent, f.i64(0)).getResult() : extent;
+    f.loop(f.i64(0), end, f.i64(shape.lanes), [&](Value first) {
+      expressions.enter(first.getParentBlock()->getParentOp());
+      std::optional<int64_t> known = f.constantExtent(width);
+      Value mask = known && *known % shape.lanes == 0 ? Value() : maskBelow(f, first, extent, shape.lanes);
+      expressions.bindLanes(width, {first}, {mask});
+      for (auto [value, turned] : llvm::enumerate(scratch.turned))
+        if (axes.widths[value] == width)
+          expressions.set(flash.getOutputs()[value], 0, {loadFloats(f.add(at(turned, query), first)), {}});
+      expressions.write(write);
+      expressions.leave();
+    });
+    expressions.leave();
+  });
+}
+
+void FlashTask::finishBlock(Value number, Value firstQuery) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Values inverse, logSumExp;
+  for (int64_t v = 0; v < shape.vectors && isSoftmax(); ++v) {
+    Value maximum = loadFloats(at(scratch.maximum, number), v * shape.lanes);
+    Value sum = loadFloats(at(scratch.sum, number), v * shape.lanes);
+    // A row without keys: output 0, log-sum-exp -inf.
+    Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, floats(0.0));
+    Value reciprocal = arith::DivFOp::create(b, loc, floats(1.0), sum);
+    inverse.push_back(arith::SelectOp::create(b, loc, empty, floats(0.0), reciprocal));
+    if (!flash.getLogsumexp())
+      continue;
+    Value natural = math::FmaOp::create(b, loc, maximum, floats(naturalLogOf2), math::LogOp::create(b, loc, sum));
+    logSumExp.push_back(arith::SelectOp::create(b, loc, empty, floats(-infinity), natural));
+    storeFloats(logSumExp.back(), at(scratch.maximum, number), v * shape.lanes);
+  }
+  for (unsigned value = 0; value < scratch.output.size(); ++value)
+    turnOutput(value, number, inverse);
+  for (WriteOp write : stage.getBody().getOps<WriteOp>()) {
+    AxisList place = unionOfAxes(write.getIndices());
+    if (llvm::any_of(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); }))
+      writeOutput(write, number, firstQuery);
+    else
+      writeRow(write, logSumExp);
+  }
+}

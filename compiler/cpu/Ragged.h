@@ -1,0 +1,26 @@
+//===- Ragged.h - lengths that a call must have -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The extents of ragged axes are data. They are looked at once per call, before workspace
+// is laid out: each must be an extent, and fit the arguments that are stored along it.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CPU_RAGGED_H
+#define ATTN_COMPILER_CPU_RAGGED_H
+
+#include "compiler/cpu/Expressions.h"
+
+namespace attn {
+
+/// Whether each ragged axis has an extent that no stage changes.
+mlir::LogicalResult verifyRagged(const FrameLayout &layout);
+
+/// Writes the largest extent of each ragged axis into its slot of the frame. Gives 0, or the number of the
+/// first condition that does not hold (i32, from 1).
+mlir::FailureOr<mlir::Value> emitRaggedChecks(FunctionScope &f);
+
+/// What those conditions say, in order.
+std::vector<std::string> raggedConditions(const FrameLayout &layout);
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CPU_RAGGED_H
