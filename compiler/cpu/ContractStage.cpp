@@ -97,8 +97,8 @@ private:
 LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
   std::string why;
   std::optional<Contraction> found = Contraction::find(stage, layout, why);
-  if (found && llvm::any_of(unionOfAxes({found->left, found->right}), [&](StringAttr a) { return layout.isRagged(a); })) {
-    why = "it has a ragged axis";
+  if (found && llvm::any_of(valueType(found->right).getAxes(), [&](StringAttr a) { return layout.isRagged(a); })) {
+    why = "its columns are ragged";
     found.reset();
   }
   if (!found) {

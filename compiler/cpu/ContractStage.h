@@ -62,6 +62,9 @@ private:
 
   void emitPanel(Value block);
   void emitRowBlock(Value row, llvm::ArrayRef<Value> indices);
+  void multiplyBlock();
+  /// Where a row of the register block exists along ragged axes; null: always.
+  Value rowExists(size_t r);
   Values product(llvm::ArrayRef<Value> pointers, Value step);
   void emitEpilogue(mlir::ValueRange sums);
   void emitRows(mlir::ValueRange sums, bool clamp);

@@ -107,6 +107,16 @@ void ContractTask::emitRowBlock(Value row, ArrayRef<Value> indices) {
   blockIndices = {Values(indices)};
   for (int64_t r = 1; r < plan.rows; ++r)
     blockIndices.push_back(nextRow(blockIndices.back(), hasRow(f.i64(r))));
+  Value some = rowExists(0);
+  for (int64_t r = 1; r < plan.rows && some; ++r)
+    some = x.either(some, rowExists(r));
+  if (some)
+    f.when(some, [&] { inScope(x, [&] { multiplyBlock(); }); });
+  else
+    multiplyBlock();
+}
+
+void ContractTask::multiplyBlock() {
   Values pointers;
   if (shape.addressable) {
     for (const Values &row : blockIndices)
@@ -157,11 +167,25 @@ FunctionScope::Values ContractTask::withoutAbsent(ValueRange sums) {
   return f.choose(isSpoilt, SmallVector<Type>(sums.size(), vectorType()), again, [&] { return Values(sums); });
 }
 
-void ContractTask::emitRow(int64_t r, Value sum) {
+Value ContractTask::rowExists(size_t r) {
+  x.enter(nullptr);
   bindRow(blockIndices[r]);
-  x.set(shape.op->getResult(0), 0, {sum, {}});
-  for (WriteOp write : plan.writes)
-    x.write(write);
+  Value exists = x.existence(shape.rows);
+  x.leave();
+  return exists;
+}
+
+void ContractTask::emitRow(int64_t r, Value sum) {
+  auto write = [&] {
+    bindRow(blockIndices[r]);
+    x.set(shape.op->getResult(0), 0, {sum, {}});
+    for (WriteOp write : plan.writes)
+      x.write(write);
+  };
+  if (Value exists = rowExists(r))
+    f.when(exists, [&] { inScope(x, write); });
+  else
+    write();
 }
 
 void ContractTask::emitRows(ValueRange sums, bool clamp) {

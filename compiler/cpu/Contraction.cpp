@@ -62,7 +62,8 @@ static bool isAddressable(ReadOp read, const Contraction &contraction, const Fra
   std::optional<unsigned> last; // Position of the depth axis before.
   for (auto [i, index] : llvm::enumerate(read.getIndices())) {
     StringAttr axis = axisOfIndex(index);
-    if (!axis || llvm::is_contained(seen, axis) || !covers(layout.getSignature(), factors[i], axis))
+    bool isPacked = axis && layout.isRagged(axis) && i > 0 && runs[i] == runs[i - 1] && isa<BlockArgument>(read.getRef());
+    if (!axis || isPacked || llvm::is_contained(seen, axis) || !covers(layout.getSignature(), factors[i], axis))
       return false;
     seen.push_back(axis);
     if (!llvm::is_contained(contraction.depth, axis))

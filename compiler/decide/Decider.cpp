@@ -222,9 +222,7 @@ FailureOr<StageShape> Decider::prepareContract(ContractOp op, ArrayRef<Output> o
     return llvm::count_if(valueType(side).getAxes(), [&](StringAttr axis) { return !valueType(other).hasAxis(axis); });
   };
   auto fits = [&](Value side, Value other) {
-    return valueType(side).getElementType().isF32() && ownAxes(side, other) > 0 && !mayBeAbsent(side) &&
-           llvm::none_of(valueType(side).getAxes(),
-                         [&](StringAttr axis) { return signature.findAxis(axis).isRagged(); });
+    return valueType(side).getElementType().isF32() && ownAxes(side, other) > 0 && !mayBeAbsent(side);
   };
   Value row = op.getLhs(), lane = op.getRhs();
   if (!fits(row, lane) || !fits(lane, row))
@@ -234,6 +232,9 @@ FailureOr<StageShape> Decider::prepareContract(ContractOp op, ArrayRef<Output> o
   bool rowHas = innermost && valueType(row).hasAxis(innermost), laneHas = innermost && valueType(lane).hasAxis(innermost);
   if ((rowHas && !laneHas) || (rowHas == laneHas && !isPlainRead(row) && isPlainRead(lane)))
     std::swap(row, lane);
+  // Rows may be passed over where they do not exist; nothing else may.
+  if (llvm::any_of(valueType(lane).getAxes(), [&](StringAttr axis) { return signature.findAxis(axis).isRagged(); }))
+    return StageShape::Nest;
   if (!isPlainRead(row) && failed(storePointwise(row, "rows")))
     return failure();
   laneSides[op] = lane;
