@@ -160,9 +160,11 @@ llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program
   auto extents = extentsFrom(program, *inputs);
   if (!extents)
     return extents.takeError();
-  auto operations = countOperations(program, *extents, [&](mlir::Value condition) {
-    return densityOf(program, *inputs, condition);
-  });
+  auto lengths = lengthsOf(program, *inputs);
+  if (!lengths)
+    return lengths.takeError();
+  auto density = [&](mlir::Value condition) { return densityOf(program, *inputs, condition); };
+  auto operations = countOperations(program, *extents, density, *lengths);
   if (!operations)
     return operations.takeError();
   auto call = Call::prepare(object, program, *inputs, threads);

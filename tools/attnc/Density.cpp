@@ -7,6 +7,7 @@
 #include "dialects/reference/Interpreter.h"
 #include "tools/attnc/Session.h"
 #include "tools/attnc/Shapes.h"
+#include "tools/attnc/Work.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -97,6 +98,11 @@ llvm::Expected<double> attnc::densityOf(const Signature &signature, const refere
   auto extents = extentsFrom(signature, inputs);
   if (!extents)
     return extents.takeError();
+  auto lengths = lengthsOf(signature, inputs);
+  if (!lengths)
+    return lengths.takeError();
+  for (auto &[axis, own] : *lengths)
+    (*extents)[axis] = own.extents.empty() ? 0 : int64_t(*llvm::max_element(own.extents));
   IRMapping mapping;
   OwningOpRef<Operation *> program(signature.body->getParentOp()->clone(mapping));
   Block &body = program->getRegion(0).front();
