@@ -4,6 +4,7 @@
 // The loops are written once with vector types of any width and compiled once per instruction set.
 //===----------------------------------------------------------------------===//
 #include "tools/attnc/Limits.h"
+#include "attn/runtime.h"
 
 #include <algorithm>
 #include <atomic>
@@ -85,26 +86,32 @@ Loops hostLoops() {
   return {4, fma4, read4};
 }
 
-/// Seconds from the first start to the last end of `work(thread)` on all threads at once.
+/// Seconds from the first start to the last end of `work(thread)` on all threads at once. They are the threads of the
+/// kernels' own hook: others would share the cores with its idle ones, which spin for a while.
 template <typename Work> double together(int threads, Work work) {
-  std::vector<Clock::time_point> begin(threads), end(threads);
-  std::atomic<int> ready{0};
-  auto body = [&](int thread) {
-    ++ready;
-    while (ready.load() < threads)
+  struct Shared {
+    int threads;
+    Work &work;
+    std::atomic<int> ready{0};
+    std::vector<Clock::time_point> begin, end;
+  } shared{threads, work, {}, std::vector<Clock::time_point>(threads), std::vector<Clock::time_point>(threads)};
+  auto body = [](void *data, int64_t task, int32_t) {
+    Shared &shared = *static_cast<Shared *>(data);
+    ++shared.ready;
+    // The hook may have been told to use fewer threads: then they do not wait for each other for long.
+    Clock::time_point patience = Clock::now() + std::chrono::milliseconds(100);
+    while (shared.ready.load() < shared.threads && Clock::now() < patience)
       std::this_thread::yield();
-    begin[thread] = Clock::now();
-    work(thread);
-    end[thread] = Clock::now();
+    shared.begin[task] = Clock::now();
+    shared.work(int(task));
+    shared.end[task] = Clock::now();
   };
-  std::vector<std::thread> others;
-  for (int thread = 1; thread < threads; ++thread)
-    others.emplace_back(body, thread);
-  body(0);
-  for (std::thread &other : others)
-    other.join();
-  std::chrono::duration<double> wall =
-      *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
+  attn_context context;
+  attn_context_init(&context, sizeof context);
+  attn_context_set_threads(&context, threads);
+  context.parallel_for(&context, threads, body, &shared);
+  std::chrono::duration<double> wall = *std::max_element(shared.end.begin(), shared.end.end()) -
+                                       *std::min_element(shared.begin.begin(), shared.begin.end());
   return wall.count();
 }
 
