@@ -167,6 +167,9 @@ llvm::Error checkGrid(const Driver &driver, const Signature &program, llvm::Arra
   if (!chosen)
     return chosen.takeError();
   std::vector<Extents> grid = extentGrid(program, *chosen, tiles, effort);
+  if (grid.empty())
+    llvm::errs() << program.name << ": no extents to try: they contradict the spec, or take more than "
+                 << llvm::format("%g", double(effort)) << " operations (see --effort)\n";
   llvm::ArrayRef<reference::InputCase> all = reference::inputCases();
   for (auto [number, extents] : llvm::enumerate(grid)) {
     for (auto [which, inputCase] : llvm::enumerate(all)) {
