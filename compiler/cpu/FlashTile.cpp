@@ -16,28 +16,27 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Calls `store(row offset, first, lanes)` for each key of the tile and each vector along `width`;
-/// lanes beyond the width, and absent elements, are 0.
-static void packTile(FunctionScope &f, Expressions &expressions, Value source, StringAttr width,
-                     const FlashScratch::Part &part, Value length, llvm::function_ref<void(Value)> bindKey,
-                     ValueRange init, llvm::function_ref<FunctionScope::Values(Value, Value, ValueRange)> store,
-                     FunctionScope::Values &results) {
+/// Evaluates a tile of keys or values vector by vector along its width and calls `store(offset, element, carried)`.
+/// Lanes beyond the width, and absent elements, are 0.
+static FunctionScope::Values
+packTile(Expressions &expressions, Value source, StringAttr width, const FlashScratch::Part &part, Value length,
+         llvm::function_ref<void(Value)> bindKey, ValueRange init,
+         llvm::function_ref<FunctionScope::Values(Value, Value, ValueRange)> store) {
+  FunctionScope &f = expressions.scope();
   int64_t lanes = expressions.getLanes();
-  results = f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {
+  std::optional<int64_t> known = f.constantExtent(width);
+  bool whole = known && FunctionScope::constantOf(part.pitch) == *known;
+  return f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {
     expressions.enter(key.getParentBlock()->getParentOp());
     bindKey(key);
     Value row = f.add(part.offset, f.mul(key, part.pitch));
     auto inner = f.loop(f.i64(0), part.pitch, f.i64(lanes), outer, [&](Value first, ValueRange carried) {
       expressions.enter(first.getParentBlock()->getParentOp());
-      Value left = f.splat(f.sub(f.extent(width), first), lanes);
-      Value mask = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
-      std::optional<int64_t> known = f.constantExtent(width);
-      bool whole = known && FunctionScope::constantOf(part.pitch) == *known;
-      expressions.bindLanes(width, {first}, {whole ? Value() : mask});
+      Value mask = whole ? Value() : maskBelow(f, first, f.extent(width), lanes);
+      expressions.bindLanes(width, {first}, {mask});
       Datum datum = expressions.evaluateLanes(source);
-      Value present = whole ? datum.present : expressions.both(mask, datum.present);
       Value element = datum.value;
-      if (present)
+      if (Value present = expressions.both(mask, datum.present))
         element = arith::SelectOp::create(f.builder(), f.loc(), expressions.asLanes(present), element,
                                           f.constant(element.getType(), 0.0));
       auto next = store(f.add(row, first), element, carried);
@@ -50,16 +49,13 @@ static void packTile(FunctionScope &f, Expressions &expressions, Value source, S
 }
 
 void FlashTask::packKeys(Value firstKey, Value length) {
-  for (auto [term, key] : llvm::enumerate(flash.getKeys())) {
-    Values none;
-    packTile(f, expressions, key, axes.contracted[term], scratch.key[term], length,
+  for (auto [term, key] : llvm::enumerate(flash.getKeys()))
+    packTile(expressions, key, axes.contracted[term], scratch.key[term], length,
              [&](Value i) { bindKey(f.add(firstKey, i)); }, {},
              [&](Value offset, Value element, ValueRange) {
                storeFloats(element, offset);
                return Values();
-             },
-             none);
-  }
+             });
 }
 
 /// Packs the values and says whether all are finite: only then may an absent pair be
@@ -68,14 +64,12 @@ Value FlashTask::packValues(Value firstKey, Value length) {
   OpBuilder &b = f.builder();
   Value finite;
   for (auto [i, value] : llvm::enumerate(flash.getValues())) {
-    Values probe;
-    packTile(f, expressions, value, axes.widths[i], scratch.value[i], length,
-             [&](Value k) { bindKey(f.add(firstKey, k)); }, {floats(0.0)},
-             [&](Value offset, Value element, ValueRange carried) -> Values {
-               storeFloats(element, offset);
-               return {math::FmaOp::create(b, f.loc(), element, floats(0.0), carried[0])};
-             },
-             probe);
+    Values probe = packTile(expressions, value, axes.widths[i], scratch.value[i], length,
+                            [&](Value k) { bindKey(f.add(firstKey, k)); }, {floats(0.0)},
+                            [&](Value offset, Value element, ValueRange carried) -> Values {
+                              storeFloats(element, offset);
+                              return {math::FmaOp::create(b, f.loc(), element, floats(0.0), carried[0])};
+                            });
     Value total = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::ADD, probe[0]);
     Value isNumber = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::ORD, total, total);
     finite = expressions.both(finite, isNumber);
