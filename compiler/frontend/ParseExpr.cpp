@@ -73,22 +73,25 @@ Expr *Parser::parseBinary(unsigned level) {
   return left;
 }
 
-Expr *Parser::parseNot() {
-  if (!peek().is("not"))
-    return parseComparison();
+/// `op` before an operand of the same level, or what stands below that level.
+Expr *Parser::parsePrefix(StringRef op, Expr *(Parser::*same)(), Expr *(Parser::*below)()) {
+  if (!peek().is(op))
+    return (this->*below)();
   if (depth >= maxHeight)
     return failExpr("the expression is nested too deeply; give parts of it a name");
-  const Token &op = next();
+  const Token &token = next();
   ++depth;
-  Expr *operand = parseNot();
+  Expr *operand = (this->*same)();
   --depth;
   if (!operand)
     return nullptr;
-  auto *unary = file.create<UnaryExpr>({op.start(), operand->range.End});
-  unary->op = op.text;
+  auto *unary = file.create<UnaryExpr>({token.start(), operand->range.End});
+  unary->op = token.text;
   unary->operand = operand;
   return finish(unary, {operand});
 }
+
+Expr *Parser::parseNot() { return parsePrefix("not", &Parser::parseNot, &Parser::parseComparison); }
 
 Expr *Parser::parseComparison() {
   static const StringRef comparisons[] = {"<", "<=", ">", ">=", "==", "!="};
@@ -109,22 +112,7 @@ Expr *Parser::parseComparison() {
   return finish(chain, chain->operands);
 }
 
-Expr *Parser::parseUnary() {
-  if (!peek().is("-"))
-    return parsePostfix();
-  if (depth >= maxHeight)
-    return failExpr("the expression is nested too deeply; give parts of it a name");
-  const Token &op = next();
-  ++depth;
-  Expr *operand = parseUnary();
-  --depth;
-  if (!operand)
-    return nullptr;
-  auto *unary = file.create<UnaryExpr>({op.start(), operand->range.End});
-  unary->op = op.text;
-  unary->operand = operand;
-  return finish(unary, {operand});
-}
+Expr *Parser::parseUnary() { return parsePrefix("-", &Parser::parseUnary, &Parser::parsePostfix); }
 
 Expr *Parser::parsePostfix() {
   Expr *expr = parsePrimary();

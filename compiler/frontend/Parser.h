@@ -44,6 +44,7 @@ private:
   // ParseExpr.cpp: expressions. Null says that an error was reported.
   ast::Expr *parseExpr();
   ast::Expr *parseBinary(unsigned level);
+  ast::Expr *parsePrefix(llvm::StringRef op, ast::Expr *(Parser::*same)(), ast::Expr *(Parser::*below)());
   ast::Expr *parseNot();
   ast::Expr *parseComparison();
   ast::Expr *parseUnary();
