@@ -17,7 +17,7 @@ mlir::Value emitExp2NonPositive(FunctionScope &f, mlir::Value x);
 /// e^x over all of f32, within 2 ulp.
 mlir::Value emitExp(FunctionScope &f, mlir::Value x);
 
-/// The sine (or cosine) of x, within 2 ulp of the larger of result and 2^-24 for |x| up to 2^20.
+/// The sine (or cosine) of x, within 3 ulp for |x| up to 2^20.
 mlir::Value emitSine(FunctionScope &f, mlir::Value x);
 mlir::Value emitCosine(FunctionScope &f, mlir::Value x);
 
