@@ -16,10 +16,7 @@ static constexpr int64_t mostRows = 1024;
 //===----------------------------------------------------------------------===//
 
 Value ContractPlan::extentOf(FunctionScope &f, ArrayRef<StringAttr> axes) const {
-  Value product = f.i64(1);
-  for (StringAttr axis : axes)
-    product = f.mul(product, f.extent(axis));
-  return product;
+  return f.extent(axes);
 }
 
 Value ContractPlan::slotCount(FunctionScope &f) const {

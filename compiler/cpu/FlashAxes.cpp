@@ -130,6 +130,11 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
   weights = reserve(f.mul(keys, queries));
 }
 
+Value attn::blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, Value queries) {
+  Value rows = f.extent(axes.rows);
+  return queries ? f.mul(rows, f.ceilDiv(queries, f.i64(shape.queries))) : rows;
+}
+
 //===----------------------------------------------------------------------===//
 // The stage
 //===----------------------------------------------------------------------===//
@@ -155,13 +160,8 @@ public:
   }
 
   Value emitTaskCount(FunctionScope &f) override {
-    Value blocks = axes.lane ? f.ceilDiv(f.extent(axes.lane), f.i64(shape.queries)) : f.i64(1);
-    for (StringAttr axis : axes.rows)
-      blocks = f.mul(blocks, f.extent(axis));
-    Value tasks = f.ceilDiv(blocks, f.i64(shape.blocks));
-    for (StringAttr axis : axes.batch)
-      tasks = f.mul(tasks, f.extent(axis));
-    return tasks;
+    Value blocks = blocksFor(f, axes, shape, axes.lane ? f.extent(axes.lane) : Value());
+    return f.mul(f.ceilDiv(blocks, f.i64(shape.blocks)), f.extent(axes.batch));
   }
 
   Value emitScratchBytes(FunctionScope &f) override { return f.mul(FlashScratch(f, axes, shape).size, f.i64(4)); }

@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace attn;
 
-static constexpr double log2OfE = 1.4426950408889634;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 FlashTask::FlashTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const FlashShape &shape)
@@ -80,13 +79,6 @@ void FlashTask::bindKey(Value key) {
 //===----------------------------------------------------------------------===//
 // Start of a tile
 //===----------------------------------------------------------------------===//
-
-Value FlashTask::otherRows() {
-  Value count = f.i64(1);
-  for (StringAttr axis : axes.rows)
-    count = f.mul(count, f.extent(axis));
-  return count;
-}
 
 /// Binds the rows and lanes of a block. Blocks that share a range of queries lie
 /// together, so that a tile covers few keys.
@@ -279,10 +271,10 @@ void FlashTask::emitKeyTile(Value firstBlock, Value count, Value firstKey, Value
 /// Register blocks of a batch entry; of any one while its own lengths are not known.
 Value FlashTask::blockCount() {
   if (!axes.lane)
-    return otherRows();
+    return blocksFor(f, axes, shape, {});
   bool isKnown = llvm::all_of(f.getLayout().dependsOn(axes.lane), [&](StringAttr on) { return expressions.isBound(on); });
   Value queries = isKnown ? expressions.extentAt(axes.lane) : f.extent(axes.lane);
-  return f.mul(otherRows(), f.ceilDiv(queries, f.i64(shape.queries)));
+  return blocksFor(f, axes, shape, queries);
 }
 
 void FlashTask::bindBatch(ArrayRef<Value> indices) {

@@ -30,6 +30,9 @@ private:
   mlir::LogicalResult checkRagged(FlashOp flash, const Signature &signature) const;
 };
 
+/// Scores are kept in base 2: natural ones times this.
+inline constexpr double log2OfE = 1.4426950408889634;
+
 /// Sizes of a register block and of the tiles built from it.
 struct FlashShape {
   int64_t lanes, vectors, rows;
@@ -37,6 +40,9 @@ struct FlashShape {
   int64_t blocks;  ///< register blocks in a query tile
   int64_t keyTile; ///< keys, a multiple of rows
 };
+
+/// Register blocks of a batch entry that has so many queries along the lane axis (null without one).
+mlir::Value blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, mlir::Value queries);
 
 /// Element offsets (f32) from the worker's scratch; a per-block part has a pitch.
 struct FlashScratch {
@@ -75,7 +81,7 @@ private:
 
   // FlashStage.cpp: the walk over blocks and key tiles; FlashFinish.cpp: what follows it.
   /// Row axes other than the lane, as one number of combinations.
-  Value otherRows();
+  Value otherRows() { return f.extent(axes.rows); }
   Value firstQueryOf(Value block) { return f.mul(f.div(block, otherRows()), f.i64(shape.queries)); }
   /// Whether a block may reach beyond the lane axis.
   bool mayReachBeyond();

@@ -115,7 +115,7 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
       score = datum.value;
       present = datum.present;
       if (isSoftmax())
-        score = arith::MulFOp::create(b, f.loc(), score, floats(1.4426950408889634));
+        score = arith::MulFOp::create(b, f.loc(), score, floats(log2OfE));
     }
     if (flash.getMask()) {
       Datum mask = expressions.evaluate(flash.getMask(), v);
@@ -146,9 +146,7 @@ FunctionScope::Values FlashTask::maskByBounds(const KeyRange &block, Value first
   return f.choose(
       full, ValueRange(scores).getTypes(), [&] { return Values(scores.begin(), scores.end()); },
       [&] {
-        Values masked;
         Type narrow = f.vectorOf(shape.lanes, b.getI32Type());
-        Value absent = isSoftmax() ? floats(-infinity) : sentinel();
         auto relative = [&](const FlashScratch::Part &part, int64_t v) -> Value {
           Value bound = loadIntegers(at(part, block.number), v * shape.lanes, true);
           bound = arith::SubIOp::create(b, loc, bound, f.splat(firstKey, shape.lanes));
@@ -156,30 +154,26 @@ FunctionScope::Values FlashTask::maskByBounds(const KeyRange &block, Value first
           bound = arith::MaxSIOp::create(b, loc, bound, f.splat(f.i64(0), shape.lanes));
           return arith::TruncIOp::create(b, loc, narrow, bound);
         };
+        auto keyLanes = [&](Value key) {
+          return f.splat(arith::TruncIOp::create(b, loc, b.getI32Type(), key), shape.lanes);
+        };
+        Values lower, upper, masked;
         for (int64_t v = 0; v < shape.vectors; ++v) {
-          Value lower, upper;
-          if (hasBounds()) {
-            lower = relative(scratch.lower, v);
-            upper = relative(scratch.upper, v);
-          } else {
-            upper = f.splat(arith::TruncIOp::create(b, loc, b.getI32Type(), length), shape.lanes);
-          }
-          for (int64_t r = 0; r < shape.rows; ++r) {
-            Value key = arith::TruncIOp::create(b, loc, b.getI32Type(), f.add(row, f.i64(r)));
-            key = f.splat(key, shape.lanes);
-            Value seen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, key, upper);
-            if (lower)
-              seen = arith::AndIOp::create(
-                  b, loc, seen, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, key, lower));
+          upper.push_back(hasBounds() ? relative(scratch.upper, v) : keyLanes(length));
+          if (hasBounds())
+            lower.push_back(relative(scratch.lower, v));
+        }
+        Value absent = isSoftmax() ? floats(-infinity) : sentinel();
+        for (int64_t r = 0; r < shape.rows; ++r) {
+          Value key = keyLanes(f.add(row, f.i64(r)));
+          for (int64_t v = 0; v < shape.vectors; ++v) {
+            Value seen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, key, upper[v]);
+            if (hasBounds())
+              seen = expressions.both(seen, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, key, lower[v]));
             masked.push_back(arith::SelectOp::create(b, loc, seen, scores[r * shape.vectors + v], absent));
           }
         }
-        // Back to rows by vectors.
-        Values ordered(masked.size());
-        for (int64_t v = 0; v < shape.vectors; ++v)
-          for (int64_t r = 0; r < shape.rows; ++r)
-            ordered[r * shape.vectors + v] = masked[v * shape.rows + r];
-        return ordered;
+        return masked;
       });
 }
 

@@ -163,6 +163,13 @@ Value FunctionScope::evaluate(AffineExpr expr, ArrayRef<StringAttr> names) {
   }
 }
 
+Value FunctionScope::extent(ArrayRef<StringAttr> axes) {
+  Value count = i64(1);
+  for (StringAttr axis : axes)
+    count = mul(count, extent(axis));
+  return count;
+}
+
 Value FunctionScope::extent(ExtentAttr extent) {
   Value known = extents.lookup(extent);
   if (!known) {

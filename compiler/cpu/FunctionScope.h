@@ -66,6 +66,8 @@ public:
   /// The extent of an axis: a constant when the program fixes it, the largest of a ragged one.
   mlir::Value extent(mlir::StringAttr axis);
   mlir::Value extent(ExtentAttr extent);
+  /// How many combinations of indices the axes have.
+  mlir::Value extent(llvm::ArrayRef<mlir::StringAttr> axes);
   std::optional<int64_t> constantExtent(mlir::StringAttr axis) const;
   /// Whether the index of `axis` always lies within `factor`.
   bool covers(ExtentAttr factor, mlir::StringAttr axis) const;

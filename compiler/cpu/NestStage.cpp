@@ -5,6 +5,8 @@
 // the others are rows. Reductions inside are loops at each point. Rows are counted over
 // the largest extents of ragged axes; those that do not exist are passed over.
 //===----------------------------------------------------------------------===//
+#include "compiler/cpu/Contraction.h"
+#include "compiler/cpu/Packing.h"
 #include "compiler/cpu/StageLowering.h"
 
 using namespace mlir;
@@ -16,7 +18,7 @@ public:
   using StageLowering::StageLowering;
 
   LogicalResult prepare(const FrameLayout &layout) override;
-  Value emitTaskCount(FunctionScope &f) override { return f.ceilDiv(rowCount(f), f.i64(rowsPerTask)); }
+  Value emitTaskCount(FunctionScope &f) override { return f.ceilDiv(f.extent(rows), f.i64(rowsPerTask)); }
   Value emitScratchBytes(FunctionScope &f) override { return f.i64(0); }
   LogicalResult emitTask(FunctionScope &f, Value task) override;
 
@@ -24,12 +26,6 @@ private:
   /// Rows that a task computes, so that short rows do not drown in calls.
   static constexpr int64_t rowsPerTask = 16;
 
-  Value rowCount(FunctionScope &f) {
-    Value count = f.i64(1);
-    for (StringAttr axis : rows)
-      count = f.mul(count, f.extent(axis));
-    return count;
-  }
   void emitRow(FunctionScope &f, Expressions &expressions);
   void bindRows(FunctionScope &f, Expressions &expressions, ArrayRef<Value> indices, bool exist);
   void emitWrites(Expressions &expressions) {
@@ -43,25 +39,11 @@ private:
 };
 } // namespace
 
-/// The axes of a place: those of computed indices first, then the stored order.
-static AxisList axesInStoredOrder(WriteOp write) {
-  AxisList own, others;
-  for (Value index : write.getIndices()) {
-    if (auto op = index.getDefiningOp<IndexOp>())
-      own.push_back(op.getAxisAttr());
-  }
-  for (StringAttr axis : unionOfAxes(write.getIndices()))
-    if (!llvm::is_contained(own, axis))
-      others.push_back(axis);
-  llvm::append_range(others, own);
-  return others;
-}
-
 LogicalResult NestLowering::prepare(const FrameLayout &layout) {
   SmallVector<WriteOp> writes(stage.getBody().getOps<WriteOp>());
   if (writes.empty())
     return stage.emitError("a stage that stores nothing");
-  rows = axesInStoredOrder(writes.front());
+  rows = inStoredOrder(unionOfAxes(writes.front().getIndices()), writes.front().getIndices());
   for (WriteOp write : writes)
     if (unionOfAxes(write.getIndices()) != unionOfAxes(writes.front().getIndices()))
       return write.emitError("the CPU back end stores values over one set of axes in a stage");
@@ -86,11 +68,7 @@ void NestLowering::emitRow(FunctionScope &f, Expressions &expressions) {
   Value extent = expressions.extentAt(lane);
   std::optional<int64_t> known = f.constantExtent(lane);
   f.loop(f.i64(0), extent, f.i64(lanes), [&](Value first) {
-    Value mask;
-    if (!known || *known % lanes) {
-      Value left = f.splat(f.sub(extent, first), lanes);
-      mask = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::slt, f.iota(lanes), left);
-    }
+    Value mask = !known || *known % lanes ? maskBelow(f, first, extent, lanes) : Value();
     expressions.enter(first.getParentBlock()->getParentOp());
     expressions.bindLanes(lane, {first}, {mask});
     if (f.getLayout().isRagged(lane))
@@ -108,7 +86,7 @@ LogicalResult NestLowering::emitTask(FunctionScope &f, Value task) {
   for (StringAttr axis : rows)
     counts.push_back(f.extent(axis));
   Value first = f.mul(task, f.i64(rowsPerTask));
-  Value last = f.min(f.add(first, f.i64(rowsPerTask)), rowCount(f));
+  Value last = f.min(f.add(first, f.i64(rowsPerTask)), f.extent(rows));
   f.loop(first, last, f.i64(1), [&](Value row) {
     FunctionScope::Values indices = splitTask(f, row, counts);
     expressions.enter(row.getParentBlock()->getParentOp());

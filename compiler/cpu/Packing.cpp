@@ -11,10 +11,7 @@ using namespace attn;
 using Values = FunctionScope::Values;
 
 Value DepthRange::step(FunctionScope &f, size_t i) const {
-  Value step = f.i64(1);
-  for (StringAttr axis : llvm::drop_begin(axes, i + 1))
-    step = f.mul(step, f.extent(axis));
-  return step;
+  return f.extent(ArrayRef<StringAttr>(axes).drop_front(i + 1));
 }
 
 Value DepthRange::inner(FunctionScope &f) const { return step(f, 0); }
@@ -36,10 +33,7 @@ Value PanelColumns::slotsPerRow(Expressions &x) const {
 }
 
 Value PanelColumns::slotCount(Expressions &x) const {
-  Value count = slotsPerRow(x);
-  for (StringAttr axis : outer)
-    count = x.scope().mul(count, x.scope().extent(axis));
-  return count;
+  return x.scope().mul(slotsPerRow(x), x.scope().extent(outer));
 }
 
 ColumnSlot PanelColumns::slot(Expressions &x, Value v) const {
