@@ -9,16 +9,27 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace attn;
 
 struct Driver::Diagnostics {
-  explicit Diagnostics(MLIRContext *context) : handler(sources, context) {}
+  Diagnostics(MLIRContext *context, Remarks wanted)
+      : handler(sources, context), filter(context, [this, wanted](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+            return failure(); // The handler prints it.
+          // Stages run again for each target, and for each that is printed.
+          std::string text;
+          llvm::raw_string_ostream(text) << diagnostic.getLocation() << diagnostic;
+          return success(!isShown(diagnostic, wanted) || !told.insert(text).second);
+        }) {}
 
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler;
+  ScopedDiagnosticHandler filter;
+  llvm::StringSet<> told;
 };
 
 Driver::Driver(DriverOptions options) : options(std::move(options)) {
@@ -34,7 +45,7 @@ Driver::Driver(DriverOptions options) : options(std::move(options)) {
 Driver::~Driver() = default;
 
 FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
-  diagnostics = std::make_unique<Diagnostics>(context.get());
+  diagnostics = std::make_unique<Diagnostics>(context.get(), options.remarks);
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(path, &problem);
   if (!text)

@@ -7,6 +7,7 @@
 #ifndef ATTN_COMPILER_DRIVER_H
 #define ATTN_COMPILER_DRIVER_H
 
+#include "compiler/Remarks.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -27,6 +28,8 @@ struct DriverOptions {
   std::vector<std::string> targets = {"host"};
   /// A file with schedules to use; empty: the compiler chooses.
   std::string schedulePath;
+  /// What is told of how a program was compiled.
+  Remarks remarks = Remarks::None;
 };
 
 /// What can be emitted. The order is that of `--emit`'s help.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/ContractStage.h"
+#include "compiler/Remarks.h"
 
 using namespace mlir;
 using namespace attn;
@@ -99,7 +100,7 @@ LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
     found.reset();
   }
   if (!found) {
-    stage.emitRemark("this contraction is computed point by point: ") << why;
+    remarkMissed(stage.getLoc(), "this contraction is computed point by point", why);
     nest = makeNestLowering(stage);
     return nest->prepare(layout);
   }

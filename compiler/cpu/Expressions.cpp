@@ -127,6 +127,7 @@ Datum Expressions::compute(Value value, unsigned slot) {
         return {arith::ConstantOp::create(f.builder(), f.loc(), cast<TypedAttr>(op.getValue())), {}};
       })
       .Case([&](ReadOp op) { return computeRead(op, slot); })
+      .Case([&](TakeOp op) { return computeTake(op, slot); })
       .Case([&](MapOp op) { return computeMap(op, slot); })
       .Case([&](SelectOp op) { return computeSelect(op, slot); })
       .Case<AndOp, OrOp>([&](Operation *op) { return computeCondition(op, slot); })
@@ -151,6 +152,27 @@ Value Expressions::indexAlong(StringAttr axis, unsigned slot) {
     return index->second;
   Value first = f.splat(scope->laneFirst[slot], lanes);
   return arith::AddIOp::create(f.builder(), f.loc(), first, f.iota(lanes));
+}
+
+/// The value at another point; outside of an axis there is nothing.
+Datum Expressions::computeTake(TakeOp op, unsigned slot) {
+  AxisList axes = axisNames(op.getAxes());
+  SmallVector<std::pair<Value, Value>> moved; // Index, and where it is one.
+  Value present;
+  for (auto [axis, index] : llvm::zip(axes, op.getIndices())) {
+    Datum at = evaluate(index, slot);
+    Value sides[] = {at.value, extentAt(axis, slot)};
+    unify(sides);
+    Value within = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::ult, sides[0], sides[1]);
+    moved.push_back({at.value, both(within, at.present)});
+    present = both(present, moved.back().second);
+  }
+  enter(nullptr);
+  for (auto [axis, to] : llvm::zip(axes, moved))
+    bind(axis, to.first, to.second);
+  Datum taken = evaluate(op.getValue(), slot);
+  leave();
+  return {taken.value, both(present, taken.present)};
 }
 
 /// Brings all to lanes when one of them is.

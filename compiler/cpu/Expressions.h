@@ -115,6 +115,7 @@ private:
   Datum compute(mlir::Value value, unsigned slot);
   /// The index that the axis is bound to; null when it is not.
   mlir::Value indexAlong(mlir::StringAttr axis, unsigned slot);
+  Datum computeTake(TakeOp op, unsigned slot);
   Datum computeMap(MapOp op, unsigned slot);
   Datum computeSelect(SelectOp op, unsigned slot);
   Datum computeCondition(mlir::Operation *op, unsigned slot);
@@ -123,6 +124,7 @@ private:
   // Places.cpp
   Datum computeRead(ReadOp op, unsigned slot);
   Datum readByValue(mlir::BlockArgument argument);
+  void remarkGather(ReadOp op, const Place &place);
   Place place(mlir::Value ref, mlir::ValueRange indices, unsigned slot);
   void addFactor(Place &place, mlir::ValueRange indices, size_t factor, bool mayBeLinear, unsigned slot);
   void addTerm(Place &place, mlir::Value index, mlir::Value stride);
@@ -170,8 +172,6 @@ mlir::Value widenStored(FunctionScope &f, mlir::Value stored, mlir::Type element
 mlir::Value narrowToStored(FunctionScope &f, mlir::Value value, mlir::Type element);
 /// The type that a stored element has in memory: bool is a byte.
 mlir::Type memoryType(mlir::Type element);
-/// Whether loads and stores of the element are there.
-bool isStorable(mlir::Type element);
 
 } // namespace attn
 

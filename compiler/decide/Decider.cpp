@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/decide/Decider.h"
+#include "compiler/Remarks.h"
 #include "compiler/decide/Capacity.h"
 #include "compiler/optimize/Expressions.h"
 
@@ -20,29 +21,23 @@ Decider::Decider(ProgramOp program, ScheduleChooser &chooser)
 }
 
 FailureOr<KernelOp> Decider::run() {
-  if (failed(emitChecks()))
-    return failure();
+  emitChecks();
   for (WriteOp write : block.getOps<WriteOp>())
     if (failed(emitWrite(write)))
       return failure();
   return kernel;
 }
 
-/// Ragged extents and requirements are evaluated before anything runs.
-LogicalResult Decider::emitChecks() {
+/// Ragged extents and requirements are evaluated before anything runs, sums and all: no stage has stored anything yet.
+void Decider::emitChecks() {
   Inliner inliner(builder, progress.stored, arguments);
-  for (Operation &op : block) {
-    if (!isa<RequireOp, RaggedOp>(op))
-      continue;
-    if (!dependences.leavesOf(&op, {}).empty())
-      return emitError(op.getLoc(), "a requirement or an extent cannot wait for a contraction, a reduction or a rotation");
-    inliner.cloned(&op);
-  }
+  for (Operation &op : block)
+    if (isa<RequireOp, RaggedOp>(op))
+      inliner.cloned(&op);
   llvm::StringMap<int64_t> known = knownExtents(signature);
   for (WriteOp write : block.getOps<WriteOp>())
     if (isPlaceKnown(write))
       requireCapacity(builder, inliner, signature, write, known);
-  return success();
 }
 
 /// Whether it can be told before anything runs where a write goes. Nothing of an absent value goes anywhere.
@@ -221,12 +216,21 @@ FailureOr<StageShape> Decider::prepareContract(ContractOp op, ArrayRef<Output> o
   auto ownAxes = [](Value side, Value other) {
     return llvm::count_if(valueType(side).getAxes(), [&](StringAttr axis) { return !valueType(other).hasAxis(axis); });
   };
-  auto fits = [&](Value side, Value other) {
-    return valueType(side).getElementType().isF32() && ownAxes(side, other) > 0 && !mayBeAbsent(side);
+  auto misfit = [&](Value side, Value other) -> StringRef {
+    if (!valueType(side).getElementType().isF32())
+      return "it does not compute in f32";
+    if (ownAxes(side, other) == 0)
+      return "one side has no axis of its own, as a product of matrices has";
+    return mayBeAbsent(side) ? "elements of one side may be absent" : "";
+  };
+  auto pointByPoint = [&](StringRef why) {
+    remarkMissed(op.getLoc(), "this contraction is computed point by point", why);
+    return StageShape::Nest;
   };
   Value row = op.getLhs(), lane = op.getRhs();
-  if (!fits(row, lane) || !fits(lane, row))
-    return StageShape::Nest;
+  for (StringRef why : {misfit(row, lane), misfit(lane, row)})
+    if (!why.empty())
+      return pointByPoint(why);
   // Lanes run along the innermost stored axis, so that whole vectors are stored.
   StringAttr innermost = innermostAxis(outputs.front(), layout);
   bool rowHas = innermost && valueType(row).hasAxis(innermost), laneHas = innermost && valueType(lane).hasAxis(innermost);
@@ -234,7 +238,7 @@ FailureOr<StageShape> Decider::prepareContract(ContractOp op, ArrayRef<Output> o
     std::swap(row, lane);
   // Rows may be passed over where they do not exist; nothing else may.
   if (llvm::any_of(valueType(lane).getAxes(), [&](StringAttr axis) { return signature.findAxis(axis).isRagged(); }))
-    return StageShape::Nest;
+    return pointByPoint("its columns are ragged");
   if (!isPlainRead(row) && failed(storePointwise(row, "rows")))
     return failure();
   laneSides[op] = lane;

@@ -26,7 +26,7 @@ private:
   using Value = mlir::Value;
   using LogicalResult = mlir::LogicalResult;
 
-  LogicalResult emitChecks();
+  void emitChecks();
   bool isPlaceKnown(WriteOp write) const;
   LogicalResult emitWrite(WriteOp write);
   /// Copies what is still needed of a tensor that is about to change.

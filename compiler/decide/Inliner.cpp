@@ -34,7 +34,7 @@ Value Inliner::inlined(Value value) {
     result = readStored(value, found->second, plain, value.getType());
   } else if (auto position = dyn_cast<IndexOp>(op)) {
     result = index(position.getAxisAttr(), op->getLoc());
-  } else if (auto take = dyn_cast<TakeOp>(op)) {
+  } else if (auto take = dyn_cast<TakeOp>(op); take && stored.contains(take.getValue())) {
     AxisList taken = axisNames(take.getAxes());
     SmallVector<Value> at = inlined(take.getIndices());
     const Stored &place = stored.find(take.getValue())->second;

@@ -24,7 +24,7 @@ public:
   Inliner(mlir::OpBuilder &builder, const StoredValues &stored, const mlir::IRMapping &arguments)
       : builder(builder), stored(stored), mapping(arguments) {}
 
-  /// A value of the program here: everything heavy under it is stored, or set.
+  /// A value of the program here. What is neither stored nor set is computed here, however heavy.
   mlir::Value inlined(mlir::Value value);
   llvm::SmallVector<mlir::Value> inlined(mlir::ValueRange values);
   /// Says what stands for a value, instead of what is stored.

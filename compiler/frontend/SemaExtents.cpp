@@ -48,7 +48,8 @@ void Sema::collectRagged(ExtentProblem &problem) {
     for (unsigned on : axis.dependsOn.list())
       if (problem.ragged[on])
         error(axis.firstMention, "the extent of " + axis.name + " depends on the index of " + program->axes[on].name +
-                                     ", whose own extent depends on another index");
+                                     ", whose own extent depends on another index; give " + program->axes[on].name +
+                                     " one extent, and mask what lies behind it");
 }
 
 void Sema::collectFacts(ExtentProblem &problem) {
@@ -142,6 +143,16 @@ void Sema::checkPackedDims() {
       }
 }
 
+/// A read of what the attention may write, in a value; null when there is none.
+static const Node *findChangingRead(const Node *node, const Program &program) {
+  if (node->op == Op::Read && program.stored[node->stored].mode != Mode::In)
+    return node;
+  for (const Node *operand : node->operands)
+    if (const Node *read = findChangingRead(operand, program))
+      return read;
+  return nullptr;
+}
+
 void Sema::defineRagged() {
   for (const Fact &fact : attention.facts) {
     if (fact.kind != Fact::Kind::Ragged)
@@ -156,6 +167,12 @@ void Sema::defineRagged() {
     if (!tooMany.empty()) {
       error(fact.range, "the extent of " + axis.name + " depends on the index of " + program->describe(tooMany) +
                             " too; name every such index in the brackets");
+      continue;
+    }
+    if (const Node *read = findChangingRead(extent, *program)) {
+      const std::string &name = program->stored[read->stored].name;
+      error(read->place, "the extent of " + axis.name + " reads `" + name + "`, which the attention may write, and extents " +
+                             "are fixed before that; declare `" + name + "` without `inout`, or pass its values once more");
       continue;
     }
     axis.raggedExtent = extent;

@@ -1,8 +1,10 @@
 //===- Fuse.cpp - attn-fuse -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "compiler/Remarks.h"
 #include "compiler/optimize/FuseSupport.h"
 #include "compiler/optimize/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include <limits>
 
 #define DEBUG_TYPE "attn-fuse"
@@ -15,51 +17,13 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
-static std::string listed(ArrayRef<StringAttr> axes) {
-  std::string text;
-  for (StringAttr axis : axes)
-    text += (text.empty() ? "" : " ") + axis.getValue().str();
-  return text;
+static std::string counted(size_t number, StringRef what) {
+  return std::to_string(number) + " " + what.str() + (number == 1 ? "" : what.ends_with("x") ? "es" : "s");
 }
 
 /// The operand of `contract` that is not `side`.
 static Value otherSide(ContractOp contract, Value side) {
   return contract.getLhs() == side ? contract.getRhs() : contract.getLhs();
-}
-
-/// An axis of a key that neither its query nor any value has would be summed nowhere: the score is combined
-/// with another score before the softmax, and its key is itself a table of scores.
-static StringAttr strayAxis(ArrayRef<ScoreTerm> terms, ArrayRef<StringAttr> keyAxes, ValueRange values) {
-  for (const ScoreTerm &term : terms)
-    for (StringAttr axis : valueType(term.key).getAxes()) {
-      bool known = valueType(term.query).hasAxis(axis) || llvm::is_contained(keyAxes, axis);
-      if (!known && !llvm::all_of(values, [&](Value value) { return valueType(value).hasAxis(axis); }))
-        return axis;
-    }
-  return {};
-}
-
-/// A ragged axis along which a fused pass has no one length: among elements, or among keys together with what its
-/// extent depends on.
-static StringAttr raggedWithin(ArrayRef<ScoreTerm> terms, ArrayRef<StringAttr> keyAxes, ValueRange values) {
-  if (terms.empty())
-    return {};
-  Signature signature(Signature::around(ContractOp(terms.front().contract)->getParentOp()));
-  AxisList score(keyAxes), elements;
-  for (ScoreTerm term : terms) {
-    llvm::append_range(score, term.contract.getType().getAxes());
-    llvm::append_range(elements, axisNames(term.contract.getOver()));
-  }
-  for (Value value : values)
-    llvm::copy_if(valueType(value).getAxes(), std::back_inserter(elements),
-                  [&](StringAttr axis) { return !llvm::is_contained(score, axis); });
-  for (StringAttr axis : elements)
-    if (signature.findAxis(axis).isRagged())
-      return axis;
-  for (StringAttr key : keyAxes)
-    if (llvm::any_of(signature.findAxis(key).getDependsOn(), [&](StringAttr on) { return llvm::is_contained(keyAxes, on); }))
-      return key;
-  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,25 +42,29 @@ public:
     dropRepeatedMask(score.condition);
     SmallVector<ScoreTerm> terms = findTerms(score.value, over);
     if (terms.empty())
-      return remark("its scores are not a contraction of queries with keys");
+      return missed({"its scores are not a contraction of queries with keys", ""});
     SmallVector<ContractOp> mixes = findMixes();
     if (mixes.empty())
-      return remark(softmax->use_empty() ? "nothing reads its weights"
-                    : mixedLater()       ? "its weights are changed before they are mixed"
-                                         : "its weights are not mixed with values");
+      return missed(whyNotMixed());
     SmallVector<Value> values = llvm::map_to_vector(mixes, [&](ContractOp mix) { return otherSide(mix, softmax); });
-    if (StringAttr stray = strayAxis(terms, over, values))
-      return remark("a key has axis " + stray.getValue().str() + ", which neither its query nor the values have: "
-                    "scores are combined before the softmax");
-    if (StringAttr ragged = raggedWithin(terms, over, values))
-      return remark("the ragged axis " + ragged.getValue().str() + " has no one length in a pass over the keys");
+    if (Obstacle obstacle = findObstacle(terms, over, values))
+      return missed(obstacle);
     fuse(score, mixes, values);
   }
 
 private:
-  void remark(const llvm::Twine &why) {
-    emitRemark(softmax.getLoc(), "softmax over ") << listed(over) << " is not fused: " << why
-                                        << "; its weights are stored";
+  void missed(const Obstacle &obstacle) {
+    remarkMissed(softmax.getLoc(), "softmax over " + listed(over) + " is not fused, and its weights are stored",
+                 obstacle.why, obstacle.advice);
+  }
+
+  Obstacle whyNotMixed() {
+    if (softmax->use_empty())
+      return {"nothing reads its weights", ""};
+    if (mixedLater())
+      return {"its weights are changed before they are mixed",
+              "change the scores before the softmax or the values behind it, if that means the same"};
+    return {"its weights are not mixed with values", ""};
   }
 
   /// The same mask again on the weights changes nothing.
@@ -158,7 +126,8 @@ private:
       if (moveReadersBehind(lse, anchor))
         lses.push_back(lse);
       else
-        emitRemark(lse.getLoc(), "logsumexp is computed apart: what reads it cannot wait for the mix");
+        remarkMissed(lse.getLoc(), "logsumexp over " + listed(over) + " is computed apart from its softmax",
+                     "what reads it comes before the mix", "use it behind the mix");
     }
     auto isMix = [&](Operation *user) { return llvm::is_contained(mixes, user); };
     bool othersRead = !llvm::all_of(softmax->getUsers(), isMix);
@@ -168,6 +137,10 @@ private:
     FlashPlan plan{score.value, score.condition, softmax.getSink(), SmallVector<Value>(values), softmax.getOver()};
     plan.logsumexp = weights || !lses.empty();
     FlashOp flash = buildFlash(builder, anchor->getLoc(), plan);
+    remarkDone(softmax.getLoc(), "softmax over " + listed(over) + " is fused with " +
+                                     counted(flash.getQueries().size(), "score") + " and " +
+                                     counted(mixes.size(), "mix") + (lses.empty() ? "" : ", its logsumexp too") +
+                                     (weights ? "; weights are computed again where they are read" : ""));
     for (auto [mix, output] : llvm::zip(mixes, flash.getOutputs())) {
       ContractOp old = mix;
       old.replaceAllUsesWith(output);
@@ -247,12 +220,25 @@ static void fuseUnnormalised(ContractOp mix) {
   OpBuilder builder(mix);
   Presence score = splitPresence(builder, side);
   SmallVector<ScoreTerm> terms = findTerms(score.value, over);
-  if (valueType(score.value) != valueType(side) || strayAxis(terms, over, value) || raggedWithin(terms, over, value))
-    return;
+  std::string what = "the mix over " + listed(over);
+  Obstacle obstacle = findObstacle(terms, over, value);
+  if (!obstacle && valueType(score.value) != valueType(side))
+    obstacle = {"its scores are masked along axes that they do not have", ""};
+  if (obstacle)
+    return remarkMissed(mix.getLoc(), what + " is not fused with its scores, and they are stored", obstacle.why,
+                        obstacle.advice);
+  remarkDone(mix.getLoc(), what + " is fused with " + counted(terms.size(), "score"));
   FlashPlan plan{score.value, score.condition, Value(), {value}, mix.getOver(), Normalizer::Identity};
   FlashOp flash = buildFlash(builder, mix.getLoc(), plan);
   mix.replaceAllUsesWith(flash.getOutputs().front());
   mix.erase();
+}
+
+/// Whether a requirement or an extent waits for it: they are evaluated before any stage.
+static bool isNeededBefore(Operation *op) {
+  llvm::SetVector<Operation *> readers;
+  getForwardSlice(op, &readers);
+  return llvm::any_of(readers, [](Operation *reader) { return isa<RequireOp, RaggedOp>(reader); });
 }
 
 namespace {
@@ -261,10 +247,12 @@ struct Fuse : attn::impl::FuseBase<Fuse> {
     ProgramOp program = getOperation();
     Block &block = program.getBody().front();
     for (SoftmaxOp softmax : llvm::to_vector(block.getOps<SoftmaxOp>()))
-      SoftmaxFusion(softmax).run();
+      if (!isNeededBefore(softmax))
+        SoftmaxFusion(softmax).run();
     eraseDead(block);
     for (ContractOp mix : llvm::to_vector(block.getOps<ContractOp>()))
-      fuseUnnormalised(mix);
+      if (!isNeededBefore(mix))
+        fuseUnnormalised(mix);
     eraseDead(block);
   }
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Finds score terms, masks and mixes, and builds the fused operation from them. Which of them
-// are fused is decided by attn-fuse.
+// are fused is decided by attn-fuse; FuseLimits.cpp says which can be.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_OPTIMIZE_FUSESUPPORT_H
 #define ATTN_COMPILER_OPTIMIZE_FUSESUPPORT_H
@@ -19,6 +19,17 @@ struct ScoreTerm {
 
 /// The score terms that the pointwise part of `score` reads, in the order in which they are read.
 llvm::SmallVector<ScoreTerm> findTerms(mlir::Value score, llvm::ArrayRef<mlir::StringAttr> keyAxes);
+
+/// The names of axes, for messages.
+std::string listed(llvm::ArrayRef<mlir::StringAttr> axes);
+
+/// Why no fused pass over the keys computes an attention, and what to write so that one does.
+struct Obstacle {
+  std::string why, advice;
+  explicit operator bool() const { return !why.empty(); }
+};
+Obstacle findObstacle(llvm::ArrayRef<ScoreTerm> terms, llvm::ArrayRef<mlir::StringAttr> keyAxes,
+                      mlir::ValueRange values);
 
 /// Whether the pointwise part of `value` reads a result of `Op`.
 template <typename Op>

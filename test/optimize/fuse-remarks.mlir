@@ -12,7 +12,7 @@ attn.program @changed_weights(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k :
   %kv = attn.read %k[%h, %t, %e] : (!attn.ref<[H, T, E], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[H, T, E], f32>
   %vv = attn.read %v[%h, %t, %f] : (!attn.ref<[H, T, F], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[F], i64>) -> !attn.value<[H, T, F], f32>
   %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[H, S, E], f32>, !attn.value<[H, T, E], f32>) -> !attn.value<[H, S, T], f32>
-  // expected-remark @below {{softmax over T is not fused: its weights are changed before they are mixed; its weights are stored}}
+  // expected-remark @below {{softmax over T is not fused, and its weights are stored: its weights are changed before they are mixed; change the scores before the softmax or the values behind it, if that means the same}}
   %u = attn.softmax %score over ["T"] : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32>
   %w = attn.map(%u) : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32> {
   ^bb0(%a: f32):
@@ -55,7 +55,7 @@ attn.program @talking_heads(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !
   %g = attn.index "G" : !attn.value<[G], i64>
   %cv = attn.read %c[%h, %g] : (!attn.ref<[H, G], f32>, !attn.value<[H], i64>, !attn.value<[G], i64>) -> !attn.value<[H, G], f32>
   %x = attn.contract score %score, %cv over ["H"] : (!attn.value<[H, S, T], f32>, !attn.value<[H, G], f32>) -> !attn.value<[G, S, T], f32>
-  // expected-remark @below {{softmax over T is not fused: a key has axis S, which neither its query nor the values have: scores are combined before the softmax}}
+  // expected-remark @below {{softmax over T is not fused, and its weights are stored: a key has axis S, which neither its query nor the values have: scores are combined before the softmax}}
   %w = attn.softmax %x over ["T"] : (!attn.value<[G, S, T], f32>) -> !attn.value<[G, S, T], f32>
   %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[G, S, T], f32>, !attn.value<[H, T, F], f32>) -> !attn.value<[G, H, S, F], f32>
   attn.write %mix, %o[%g, %h, %s, %f] : !attn.value<[G, H, S, F], f32>, !attn.ref<[G, H, S, F], f32>, !attn.value<[G], i64>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[F], i64>
@@ -75,7 +75,7 @@ attn.program @documents(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.re
   %qv = attn.read %q[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[S, E], f32>
   %kv = attn.read %k[%b, %t, %e] : (!attn.ref<[(B T), E], f32>, !attn.value<[B], i64>, !attn.value<[B, T], i64>, !attn.value<[E], i64>) -> !attn.value<[B, T, E], f32>
   %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[S, E], f32>, !attn.value<[B, T, E], f32>) -> !attn.value<[B, S, T], f32>
-  // expected-remark @below {{softmax over B T is not fused: the ragged axis T has no one length in a pass over the keys}}
+  // expected-remark @below {{softmax over B T is not fused, and its weights are stored: the ragged axis T has no one length in a pass over the keys; attend along T alone}}
   %w = attn.softmax %score over ["B", "T"] : (!attn.value<[B, S, T], f32>) -> !attn.value<[B, S, T], f32>
   %mix = attn.contract mix %w, %kv over ["B", "T"] : (!attn.value<[B, S, T], f32>, !attn.value<[B, T, E], f32>) -> !attn.value<[S, E], f32>
   attn.write %mix, %o[%s, %e] : !attn.value<[S, E], f32>, !attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>
@@ -98,4 +98,25 @@ attn.program @weights_alone(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !
   // expected-remark @below {{its weights are not mixed with values}}
   %w = attn.softmax %score over ["T"] : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32>
   attn.write %w, %p[%h, %s, %t] : !attn.value<[H, S, T], f32>, !attn.ref<[H, S, T], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[T], i64>
+}
+
+// -----
+
+// One dot over two axes, and values with two axes of their own.
+attn.program @two_widths(in "q" %q : !attn.ref<[S, H, E], f32>, in "k" %k : !attn.ref<[T, H, E], f32>, in "v" %v : !attn.ref<[T, F, P], f32>, out "o" %o : !attn.ref<[S, F, P], f32>)
+    axes [<S = q.0>, <H = q.1>, <E = q.2>, <T = k.0>, <F = v.1>, <P = v.2>] facts [] {
+  %h = attn.index "H" : !attn.value<[H], i64>
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %f = attn.index "F" : !attn.value<[F], i64>
+  %p = attn.index "P" : !attn.value<[P], i64>
+  %qv = attn.read %q[%s, %h, %e] : (!attn.ref<[S, H, E], f32>, !attn.value<[S], i64>, !attn.value<[H], i64>, !attn.value<[E], i64>) -> !attn.value<[S, H, E], f32>
+  %kv = attn.read %k[%t, %h, %e] : (!attn.ref<[T, H, E], f32>, !attn.value<[T], i64>, !attn.value<[H], i64>, !attn.value<[E], i64>) -> !attn.value<[H, E, T], f32>
+  %vv = attn.read %v[%t, %f, %p] : (!attn.ref<[T, F, P], f32>, !attn.value<[T], i64>, !attn.value<[F], i64>, !attn.value<[P], i64>) -> !attn.value<[T, F, P], f32>
+  %score = attn.contract score %qv, %kv over ["H", "E"] : (!attn.value<[S, H, E], f32>, !attn.value<[H, E, T], f32>) -> !attn.value<[S, T], f32>
+  // expected-remark @below {{a score contracts the axes H E, and a fused pass contracts one; declare them as one axis}}
+  %w = attn.softmax %score over ["T"] : (!attn.value<[S, T], f32>) -> !attn.value<[S, T], f32>
+  %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[S, T], f32>, !attn.value<[T, F, P], f32>) -> !attn.value<[S, F, P], f32>
+  attn.write %mix, %o[%s, %f, %p] : !attn.value<[S, F, P], f32>, !attn.ref<[S, F, P], f32>, !attn.value<[S], i64>, !attn.value<[F], i64>, !attn.value<[P], i64>
 }

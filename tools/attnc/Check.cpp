@@ -34,6 +34,7 @@ namespace {
 struct Totals {
   Outcome outcome = Outcome::NothingCompared;
   int64_t cases = 0, skipped = 0, elements = 0, failed = 0;
+  std::string whySkipped; // the first
   /// The element nearest to its bound, or furthest past it.
   reference::Difference worst;
   std::string worstPlace;
@@ -180,8 +181,9 @@ llvm::Error checkGrid(const Driver &driver, const Signature &program, llvm::Arra
         continue;
       auto accepted = makeAcceptedInputs(program, extents, inputCase, chosenSeed());
       if (!accepted) {
-        llvm::consumeError(accepted.takeError());
-        ++totals.skipped;
+        std::string why = llvm::toString(accepted.takeError());
+        if (!totals.skipped++)
+          totals.whySkipped = extentsText(program, extents) + ", case " + inputCase.name.str() + ": " + why;
         continue;
       }
       std::string again = command(driver, program) + " --set " + extentsText(program, extents) +
@@ -244,7 +246,7 @@ void report(const Totals &totals) {
   llvm::outs() << word << ": " << totals.cases << " cases, " << totals.elements << " elements compared, " << totals.failed
                << " wrong";
   if (totals.skipped)
-    llvm::outs() << ", " << totals.skipped << " cases without valid inputs";
+    llvm::outs() << ", " << totals.skipped << " cases without valid inputs (the first: " << totals.whySkipped << ")";
   llvm::outs() << llvm::format("; largest error %.2g of its bound", totals.worst.ratio);
   if (!totals.worstPlace.empty())
     llvm::outs() << " at " << totals.worstPlace;

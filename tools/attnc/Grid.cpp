@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/attnc/Grid.h"
 
+#include "tools/attnc/Requirements.h"
 #include "tools/attnc/Work.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -107,12 +108,12 @@ private:
     }
   }
 
-  /// Widths are raised until the program's facts hold, such as `E = D / H`.
+  /// Widths are raised until the program's facts hold, such as `E = D / H`, and then its requirements are met.
   std::optional<Extents> consistent(Choice extents) const {
     for (int64_t attempt = 0; attempt < 64; ++attempt) {
       auto solved = extentsFrom(signature, extents);
       if (solved)
-        return *solved;
+        return meetRequirements(signature, extents, axes);
       llvm::consumeError(solved.takeError());
       for (auto &[axis, extent] : extents)
         if (roleOf(axis) == Role::Width && extent > 0 && llvm::is_contained(axes, axis))

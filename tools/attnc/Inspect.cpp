@@ -141,6 +141,9 @@ int attnc::runInspect() {
   auto session = loadSpec();
   if (!session)
     return failure;
+  // Remarks come from all stages, whichever is printed.
+  if (session->driver->getOptions().remarks != Remarks::None && !moduleAfter(*session, "lower-to-cpu"))
+    return failure;
   if (printSchedule) {
     auto decided = moduleAfter(*session, "decide");
     if (!decided)

@@ -58,6 +58,12 @@ cl::opt<std::string> attnc::schedulePath("schedule",
                                          cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
                                          cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
                                          cl::sub(checkCommand()), cl::sub(benchCommand()));
+static cl::opt<attn::Remarks> remarks(
+    "remarks", cl::desc("Tell what became of each program, at its place in the spec"), cl::init(attn::Remarks::None),
+    cl::values(clEnumValN(attn::Remarks::None, "none", "Nothing (default)"),
+               clEnumValN(attn::Remarks::Missed, "missed", "What is slower than it could be, why, and what to change"),
+               clEnumValN(attn::Remarks::All, "all", "What was fused, too")),
+    cl::sub(compileCommand()), cl::sub(inspectCommand()));
 cl::opt<int> attnc::threads("threads", cl::desc("Threads to run on (default: all)"), cl::init(0), cl::sub(runCommand()),
                             cl::sub(benchCommand()));
 
@@ -92,6 +98,7 @@ llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
   options.defines = std::move(*fixed);
   options.kernel = kernelName;
   options.schedulePath = schedulePath;
+  options.remarks = remarks;
   options.targets.clear();
   for (llvm::StringRef target : llvm::split(llvm::StringRef(targetNames), ','))
     if (!target.empty())

@@ -18,8 +18,10 @@ import threading
 import numpy as np
 
 DTYPES = {"f32": (np.float32, 2, 32), "i32": (np.int32, 0, 32), "i64": (np.int64, 0, 64), "u8": (np.uint8, 1, 8),
-          "i8": (np.int8, 0, 8), "bool": (np.bool_, 6, 8), "f16": (np.float16, 2, 16), "bf16": (np.uint16, 4, 16)}
-SCALARS = {"f32": ctypes.c_float, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "bool": ctypes.c_bool}
+          "i8": (np.int8, 0, 8), "bool": (np.bool_, 6, 8), "f16": (np.float16, 2, 16), "bf16": (np.uint16, 4, 16),
+          "f8e4m3": (np.uint8, 10, 8), "f8e5m2": (np.uint8, 12, 8)}
+SCALARS = {"f32": ctypes.c_float, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "bool": ctypes.c_bool,
+           "f8e4m3": ctypes.c_uint8, "f8e5m2": ctypes.c_uint8}
 GUARD = 64  # elements on each side of a result
 
 
@@ -73,13 +75,15 @@ def describe(array, dtype):
     return tensor, (array, shape, strides)
 
 
-def against_the_end(array):
-    """A copy whose last byte is the last of its page: what comes after it can't be read."""
+def guarded(array, against_end=True):
+    """A copy between two pages that can't be touched, against the one behind it or the one in front."""
     page = mmap.PAGESIZE
     used = -(-array.nbytes // page) * page
-    whole = np.frombuffer(mmap.mmap(-1, used + page), np.uint8)
-    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + used), ctypes.c_size_t(page), 0) == 0
-    copy = whole[used - array.nbytes:used].view(array.dtype).reshape(array.shape)
+    whole = np.frombuffer(mmap.mmap(-1, used + 2 * page), np.uint8)
+    for edge in (0, page + used):
+        assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + edge), ctypes.c_size_t(page), 0) == 0
+    first = page + used - array.nbytes if against_end else page
+    copy = whole[first:first + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 
