@@ -45,16 +45,16 @@ std::string threadText(std::array<unsigned, 3> thread) {
 
 std::string Cta::describe(Address address) const {
   auto within = [&](const std::vector<Placed> &variables) -> std::string {
+    // Behind an end it is still the variable that it was meant for.
     for (const Placed &placed : variables)
-      if (address.offset >= placed.address && address.offset - placed.address < placed.variable->bytes())
+      if (address.offset >= placed.address && address.offset - placed.address < placed.variable->bytes() + kSharedGap / 2)
         return llvm::formatv("{0}+{1}", placed.variable->name, address.offset - placed.address);
     return llvm::formatv("{0:x}", address.offset);
   };
   switch (address.space) {
   case Space::Shared:
-    if (program.dynamicShared && address.offset >= llvm::alignTo(program.sharedBytes, 16) &&
-        address.offset < shared.size())
-      return llvm::formatv("shared dynamic+{0}", address.offset - llvm::alignTo(program.sharedBytes, 16));
+    if (launch.dynamicShared && address.offset >= program.dynamicBase() && address.offset < shared.size())
+      return llvm::formatv("shared dynamic+{0}", address.offset - program.dynamicBase());
     return "shared " + within(program.shared);
   case Space::Local:
     return "local " + within(program.local);
@@ -159,8 +159,9 @@ uint8_t *Warp::access(const Instruction &instruction, unsigned lane, Address add
   uint64_t offset = address.offset;
   switch (address.space) {
   case Space::Shared:
-    if (offset > cta.shared.size() || bytes > cta.shared.size() - offset)
-      return outside("; the CTA has " + llvm::Twine(cta.shared.size()));
+    if (offset >= cta.shared.size() || bytes > cta.shared.size() - offset || !cta.sharedNotes[offset].claimed ||
+        !cta.sharedNotes[offset + bytes - 1].claimed)
+      return outside(", where no variable lies");
     if (!isAligned(offset))
       return nullptr;
     checkShared(instruction, lane, offset, bytes, kind);

@@ -147,8 +147,9 @@ private:
 
   void bindShared(const Variable &variable) {
     if (variable.count != 0) {
-      bindPlaced(variable, Space::Shared, program.shared, program.sharedBytes);
-      return;
+      program.sharedBytes = llvm::alignTo(program.sharedBytes, variable.align) + variable.bytes();
+      program.sharedWindow = program.dynamicBase();
+      return bindPlaced(variable, Space::Shared, program.shared, program.sharedWindow);
     }
     if (!dynamicBase)
       dynamicBase = hidden(Special::DynamicBase, 0);

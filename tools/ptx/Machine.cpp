@@ -11,11 +11,15 @@ Cta::Cta(const Program &program, Device &device, const Launch &launch, Report &r
          std::vector<LineCount> &lineCounts, std::array<unsigned, 3> place, std::mt19937_64 &random)
     : program(program), device(device), launch(launch), report(report), place(place), lineCounts(lineCounts),
       random(random) {
-  uint64_t sharedBytes = program.sharedBytes;
-  if (launch.dynamicShared)
-    sharedBytes = llvm::alignTo(sharedBytes, 16) + launch.dynamicShared;
-  shared.assign(sharedBytes, 0xff);
-  sharedNotes.resize(sharedBytes);
+  shared.assign(launch.dynamicShared ? program.dynamicBase() + launch.dynamicShared : program.sharedWindow, 0xff);
+  sharedNotes.resize(shared.size());
+  auto claim = [&](uint64_t first, uint64_t bytes) {
+    for (uint64_t i = first; i < first + bytes; ++i)
+      sharedNotes[i].claimed = true;
+  };
+  for (const Placed &placed : program.shared)
+    claim(placed.address, placed.variable->bytes());
+  claim(program.dynamicBase(), launch.dynamicShared);
   unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
   unsigned count = llvm::divideCeil(threads, kLanes);
   local.assign(count * kLanes * program.localBytes, 0xff);

@@ -103,6 +103,8 @@ struct SharedByte {
   Mark write;
   std::array<Mark, 2> reads;
   bool written = false;
+  /// It belongs to a variable.
+  bool claimed = false;
   /// Copies on their way to it.
   uint8_t inFlight = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "tools/ptx/Numbers.h"
 #include "tools/ptx/Source.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attn::ptx {
 
@@ -80,6 +81,9 @@ struct HiddenRegister {
   uint64_t value = 0;
 };
 
+/// Between variables in shared memory: a multiple of what all the banks hold.
+constexpr uint64_t kSharedGap = 1024;
+
 struct Program {
   /// The kernel in `module` called `entry`. An error names the line and the instruction that is not known.
   static llvm::Expected<Program> decode(const Module &module, llvm::StringRef entry);
@@ -91,9 +95,15 @@ struct Program {
   std::vector<Placed> parameters, shared, local;
   /// .global and .const variables of the module, at fixed addresses.
   std::vector<Placed> globals;
-  uint64_t parameterBytes = 0, sharedBytes = 0, localBytes = 0;
-  /// Dynamic shared memory begins behind sharedBytes when the kernel declares some.
+  uint64_t parameterBytes = 0, localBytes = 0;
+  /// Shared memory that the kernel takes on hardware.
+  uint64_t sharedBytes = 0;
+  /// The window's part with its variables, which here lie apart so that running over an end is seen.
+  uint64_t sharedWindow = 0;
   bool dynamicShared = false;
+
+  /// Where dynamic shared memory begins.
+  uint64_t dynamicBase() const { return sharedWindow ? llvm::alignTo(sharedWindow + kSharedGap, kSharedGap) : 0; }
 };
 
 /// Sets `join` of each branch to its immediate post-dominator; code.size() is the exit.

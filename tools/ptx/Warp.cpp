@@ -13,7 +13,6 @@ Warp::Warp(Cta &cta, unsigned index) : cta(cta), index(index) {
   live = threads - first >= kLanes ? kAllLanes : (1u << (threads - first)) - 1;
   clock[index] = 1;
   registers.resize(size_t(cta.program.registers) * kLanes);
-  uint64_t dynamicBase = llvm::alignTo(cta.program.sharedBytes, 16);
   for (const HiddenRegister &hidden : cta.program.hidden)
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       std::array<unsigned, 3> at = thread(lane);
@@ -50,9 +49,9 @@ Warp::Warp(Cta &cta, unsigned index) : cta(cta), index(index) {
         case Special::DynamicShared:
           return launch.dynamicShared;
         case Special::TotalShared:
-          return cta.shared.size();
+          return cta.program.sharedBytes + launch.dynamicShared;
         case Special::DynamicBase:
-          return dynamicBase;
+          return cta.program.dynamicBase();
         default:
           return hidden.value;
         }

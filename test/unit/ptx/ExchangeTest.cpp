@@ -145,10 +145,10 @@ BIG:
 })";
   std::string text = R"(
   ld.param.u64 %out, [out];
-  mov.u32 %tid, %tid.x;
+  mov.u32 %me, %tid.x;
   mov.b32 %r1, 1000;
   { .param .b32 p0; .param .b32 r0;
-    st.param.b32 [p0], %tid;
+    st.param.b32 [p0], %me;
     call.uni (r0), twice, (p0);
     ld.param.b32 %r0, [r0]; }
   { .param .b32 p0; .param .b32 r0;
@@ -156,7 +156,7 @@ BIG:
     call.uni (r0), twice, (p0);
     ld.param.b32 %r0, [r0]; }
   add.s32 %r0, %r0, %r1;
-  mul.wide.u32 %place, %tid, 4; add.s64 %out, %out, %place;
+  mul.wide.u32 %place, %me, 4; add.s64 %out, %out, %place;
   st.global.b32 [%out], %r0;
   ret;)";
   Shape shape;

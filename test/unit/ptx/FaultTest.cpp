@@ -5,8 +5,8 @@
 using namespace attn::ptx;
 
 namespace {
-const char *const kHead = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %tid, %tid.x;\n"
-                          ".shared .align 16 .b8 tile[1024]; mov.u32 %r0, tile; mul.wide.u32 %place, %tid, 4; shl.b32 %r1, %tid, 2;\n"
+const char *const kHead = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
+                          ".shared .align 16 .b8 tile[1024]; mov.u32 %r0, tile; mul.wide.u32 %place, %me, 4; shl.b32 %r1, %me, 2;\n"
                           "add.s32 %r0, %r0, %r1; mov.b32 %r2, 7;\n";
 
 /// 64 threads and a tile of 1024 bytes; %r0 is the thread's word of the tile, %place its byte in the buffers of 256.
@@ -50,7 +50,7 @@ TEST(Fault, OutOfBounds) {
                   "writes 4 bytes at global out+256; 'out' has 256"));
   EXPECT_TRUE(has("ld.global.b32 %r2, [%in+-4];", FaultKind::OutOfBounds, "reads 4 bytes"));
   EXPECT_TRUE(isClean("st.shared.b32 [%r0+768], %r2;"));
-  EXPECT_TRUE(has("st.shared.b32 [%r0+772], %r2;", FaultKind::OutOfBounds, "the CTA has 1024"));
+  EXPECT_TRUE(has("st.shared.b32 [%r0+772], %r2;", FaultKind::OutOfBounds, "shared tile+1024, where no variable lies"));
   EXPECT_TRUE(has("ld.param.b32 %r2, [out+16];", FaultKind::OutOfBounds, "the kernel has fewer"));
   EXPECT_TRUE(has(".local .align 4 .b8 depot[8]; mov.b64 %d0, depot; st.local.b32 [%d0+8], %r2;", FaultKind::OutOfBounds,
                   "a thread has 8"));
@@ -63,7 +63,7 @@ TEST(Fault, Misaligned) {
 }
 
 TEST(Fault, ReadOnly) {
-  EXPECT_TRUE(has("setp.eq.u32 %p0, %tid, 0; @%p0 st.global.b32 [%in], %r2;", FaultKind::ReadOnly, "writes global in+0"));
+  EXPECT_TRUE(has("setp.eq.u32 %p0, %me, 0; @%p0 st.global.b32 [%in], %r2;", FaultKind::ReadOnly, "writes global in+0"));
 }
 
 TEST(Fault, Uninitialised) {
@@ -99,14 +99,14 @@ TEST(Fault, RaceWithinAWarp) {
 
 TEST(Fault, RaceOfSecondReader) {
   // Both warps read word 0; thread 0, who read it first or last, writes it.
-  EXPECT_TRUE(has("setp.eq.u32 %p0, %tid, 0; @%p0 st.shared.b32 [tile], %r2; bar.sync 0; ld.shared.b32 %r5, [tile];"
+  EXPECT_TRUE(has("setp.eq.u32 %p0, %me, 0; @%p0 st.shared.b32 [tile], %r2; bar.sync 0; ld.shared.b32 %r5, [tile];"
                   "bar.warp.sync -1; @%p0 st.shared.b32 [tile], %r2;",
                   FaultKind::Race, "with no barrier between"));
 }
 
 TEST(Fault, NamedBarriersOrderOnlyTheirWarps) {
   // 96 threads; warps 0 and 1 meet at barrier 1, warp 2 is not asked.
-  const std::string head = "mov.u32 %r4, tile; mov.u32 %r6, %warpid; setp.eq.u32 %p0, %tid, 0; @%p0 st.shared.b32 [tile], %r2;"
+  const std::string head = "mov.u32 %r4, tile; mov.u32 %r6, %warpid; setp.eq.u32 %p0, %me, 0; @%p0 st.shared.b32 [tile], %r2;"
                            "setp.eq.u32 %p1, %r6, 2; @%p1 bra LAST; bar.sync 1, 64; ";
   EXPECT_TRUE(isClean(head + "ld.shared.b32 %r5, [tile]; LAST: bar.sync 0;", 96));
   EXPECT_TRUE(isClean(head + "LAST: bar.sync 0; ld.shared.b32 %r5, [tile];", 96));
@@ -115,7 +115,7 @@ TEST(Fault, NamedBarriersOrderOnlyTheirWarps) {
 }
 
 TEST(Fault, RaceInGlobalMemory) {
-  EXPECT_TRUE(has("st.global.b32 [%out], %tid;", FaultKind::Race, "writes global out+0"));
+  EXPECT_TRUE(has("st.global.b32 [%out], %me;", FaultKind::Race, "writes global out+0"));
   Shape shape;
   shape.grid = {2, 1, 1};
   Outcome two = runText(kernel("ld.param.u64 %out, [out]; mov.b32 %r2, 1; st.global.b32 [%out], %r2; ret;"), {}, 4, shape);
@@ -143,31 +143,31 @@ TEST(Fault, CopiesInFlight) {
 }
 
 TEST(Fault, DivergentBarrier) {
-  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %tid, 32; @%p0 bra NEXT; mov.b32 %r2, 1; NEXT: bar.sync 0;"));
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 32; @%p0 bra NEXT; mov.b32 %r2, 1; NEXT: bar.sync 0;"));
   // Whoever has left is not waited for.
-  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %tid, 7; @%p0 ret; bar.sync 0;"));
-  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %tid, 32; @%p0 ret; bar.sync 0;"));
-  Outcome diverged = run("setp.lt.u32 %p0, %tid, 7; @%p0 bra NEXT; bar.sync 0; NEXT:");
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 7; @%p0 ret; bar.sync 0;"));
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 32; @%p0 ret; bar.sync 0;"));
+  Outcome diverged = run("setp.lt.u32 %p0, %me, 7; @%p0 bra NEXT; bar.sync 0; NEXT:");
   EXPECT_TRUE(diverged.report.has(FaultKind::DivergentBarrier));
-  EXPECT_TRUE(run("setp.lt.u32 %p0, %tid, 7; @%p0 bar.warp.sync -1;").report.has(FaultKind::DivergentBarrier));
+  EXPECT_TRUE(run("setp.lt.u32 %p0, %me, 7; @%p0 bar.warp.sync -1;").report.has(FaultKind::DivergentBarrier));
 }
 
 TEST(Fault, Deadlock) {
   EXPECT_TRUE(has("bar.sync 1, 128;", FaultKind::Deadlock, "64 of 128 threads are there"));
-  EXPECT_TRUE(has("setp.lt.u32 %p0, %tid, 32; @%p0 bra OTHER; bar.sync 1; bra END; OTHER: bar.sync 2; END:",
+  EXPECT_TRUE(has("setp.lt.u32 %p0, %me, 32; @%p0 bra OTHER; bar.sync 1; bra END; OTHER: bar.sync 2; END:",
                   FaultKind::Deadlock, "is never complete"));
-  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %tid, 32; @%p0 bra OTHER; bar.sync 1, 64; bra END; OTHER: bar.arrive 1, 64; END:"));
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 32; @%p0 bra OTHER; bar.sync 1, 64; bra END; OTHER: bar.arrive 1, 64; END:"));
 }
 
 TEST(Fault, Exchange) {
-  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %tid, 32; @%p0 shfl.sync.bfly.b32 %r5, %r2, 1, 31, -1;"));
-  EXPECT_TRUE(has("setp.lt.u32 %p0, %tid, 3; @%p0 shfl.sync.bfly.b32 %r5, %r2, 1, 31, 7;", FaultKind::Exchange,
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 32; @%p0 shfl.sync.bfly.b32 %r5, %r2, 1, 31, -1;"));
+  EXPECT_TRUE(has("setp.lt.u32 %p0, %me, 3; @%p0 shfl.sync.bfly.b32 %r5, %r2, 1, 31, 7;", FaultKind::Exchange,
                   "reads lane 3, which does not take part"));
-  EXPECT_TRUE(has("setp.lt.u32 %p0, %tid, 3; @%p0 vote.sync.ballot.b32 %r5, %p0, -1;", FaultKind::Exchange,
+  EXPECT_TRUE(has("setp.lt.u32 %p0, %me, 3; @%p0 vote.sync.ballot.b32 %r5, %p0, -1;", FaultKind::Exchange,
                   "the mask names this lane, which goes another way"));
-  EXPECT_TRUE(has("setp.lt.u32 %p0, %tid, 3; @%p0 redux.sync.add.u32 %r5, %r2, 3;", FaultKind::Exchange,
+  EXPECT_TRUE(has("setp.lt.u32 %p0, %me, 3; @%p0 redux.sync.add.u32 %r5, %r2, 3;", FaultKind::Exchange,
                   "the mask does not name this lane itself"));
-  EXPECT_TRUE(has("setp.lt.u32 %p0, %tid, 3; @%p0 movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r2;", FaultKind::Exchange,
+  EXPECT_TRUE(has("setp.lt.u32 %p0, %me, 3; @%p0 movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r2;", FaultKind::Exchange,
                   "does not take part in a matrix instruction"));
 }
 

@@ -95,10 +95,10 @@ TEST(Matrix, ProductsByTheTablesOfTheManual) {
     kAccumulator.each([&](unsigned lane, unsigned element, unsigned row, unsigned column) {
       in[lane * 16 + 8 + element] = uint32_t(encode(integer ? Type::S32 : Type::F32, valueOfC(row, column)));
     });
-    std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %tid, %tid.x;\n"
+    std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
                        ".reg .b32 %a<4>, %b<4>, %c<4>;\n"
-                       "mul.wide.u32 %place, %tid, 64; add.s64 %in, %in, %place;\n"
-                       "mul.wide.u32 %place, %tid, 16; add.s64 %out, %out, %place;\n"
+                       "mul.wide.u32 %place, %me, 64; add.s64 %in, %in, %place;\n"
+                       "mul.wide.u32 %place, %me, 16; add.s64 %out, %out, %place;\n"
                        "ld.global.v4.b32 {%a0,%a1,%a2,%a3}, [%in]; ld.global.v4.b32 {%b0,%b1,%b2,%b3}, [%in+16];\n"
                        "ld.global.v4.b32 {%c0,%c1,%c2,%c3}, [%in+32];\n"
                        "mma.sync.aligned." + one.name + " {%c0,%c1,%c2,%c3}, " + list("%a", registersA) + ", " +
@@ -132,13 +132,13 @@ namespace {
 /// is loaded.
 std::vector<uint32_t> loadMatrices(unsigned count, bool transposed) {
   std::string registers = list("%m", count), number = std::to_string(count);
-  std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %tid, %tid.x;\n"
+  std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
                      ".shared .align 16 .b8 tile[512]; .reg .b32 %m<4>, %s;\n"
-                     "mul.wide.u32 %place, %tid, 16; add.s64 %in, %in, %place; mov.u32 %s, tile; shl.b32 %re, %tid, 4;\n"
+                     "mul.wide.u32 %place, %me, 16; add.s64 %in, %in, %place; mov.u32 %s, tile; shl.b32 %re, %me, 4;\n"
                      "add.s32 %s, %s, %re; ld.global.v4.b32 {%r0,%r1,%r2,%r3}, [%in];\n"
                      "st.shared.v4.b32 [%s], {%r0,%r1,%r2,%r3}; bar.sync 0;\n"
                      "ldmatrix.sync.aligned.m8n8.x" + number + (transposed ? ".trans" : "") + ".shared.b16 " + registers +
-                     ", [%s];\nmul.wide.u32 %place, %tid, " + std::to_string(4 * count) + "; add.s64 %out, %out, %place;\n";
+                     ", [%s];\nmul.wide.u32 %place, %me, " + std::to_string(4 * count) + "; add.s64 %out, %out, %place;\n";
   for (unsigned i = 0; i < count; ++i)
     text += "st.global.b32 [%out+" + std::to_string(4 * i) + "], %m" + std::to_string(i) + ";\n";
   std::vector<uint16_t> in;

@@ -18,7 +18,7 @@ inline std::string kernel(const std::string &body, const std::string &head = "")
          "\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
          ".reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .pred %p<10>;\n"
          ".reg .b16 %ha, %hb, %hc; .reg .b32 %ra, %rb, %rc, %re; .reg .b64 %da, %db, %dc, %out, %in; .reg .pred %pa, %pb;\n"
-         ".reg .b32 %tid; .reg .b64 %place;\n" +
+         ".reg .b32 %me; .reg .b64 %place;\n" +
          body + "\n}\n";
 }
 
@@ -112,8 +112,8 @@ inline Result compute(const std::string &instructions, std::vector<uint64_t> ope
 
 /// What the lanes of a warp leave in %r0, when lane i has `values[i]` in %ra and its number in %tid.
 inline std::vector<uint32_t> computeWarp(const std::string &instructions, const std::vector<uint32_t> &values) {
-  std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %tid, %tid.x;\n"
-                     "mul.wide.u32 %place, %tid, 4; add.s64 %in, %in, %place; add.s64 %out, %out, %place;\n"
+  std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
+                     "mul.wide.u32 %place, %me, 4; add.s64 %in, %in, %place; add.s64 %out, %out, %place;\n"
                      "ld.global.b32 %ra, [%in]; mov.b32 %r0, 0;\n" +
                      instructions + "\nst.global.b32 [%out], %r0;\nret;";
   Shape shape;
