@@ -6,6 +6,7 @@
 #include "dialects/reference/Npy.h"
 #include "dialects/reference/Poison.h"
 #include "tools/attnc/Options.h"
+#include "tools/attnc/Requirements.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -116,8 +117,10 @@ llvm::Expected<reference::Buffers> attnc::makeInputs(const Signature &signature,
     if (!spec)
       return spec.takeError();
     if (spec->range.kind == reference::IntegerRange::Any) {
-      spec->range.high >>= std::min(shrink, 63u);
-      spec->range.low = std::min(least, spec->range.high);
+      if (auto required = requiredRange(signature, i, extents, spec->range.high))
+        std::tie(spec->range.low, spec->range.high) = *required;
+      spec->range.high = std::max(spec->range.low, spec->range.high >> std::min(shrink, 63u));
+      spec->range.low = std::min(std::max(spec->range.low, least), spec->range.high);
     }
     auto buffer = reference::makeInput(*spec, inputCase, seed);
     if (!buffer)

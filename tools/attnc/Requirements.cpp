@@ -3,6 +3,7 @@
 #include "tools/attnc/Requirements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <utility>
 
 using namespace mlir;
 using namespace attn;
@@ -10,10 +11,15 @@ using namespace attnc;
 
 namespace {
 
-/// Values that follow from extents alone, as attributes; null for all others.
+/// Values that follow from extents alone, and from one argument when each of its elements is `number`, as attributes;
+/// null for all others.
 class Evaluator {
 public:
-  explicit Evaluator(const Extents &extents) : extents(extents) {}
+  explicit Evaluator(const Extents &extents, Value argument = {}, int64_t number = 0)
+      : extents(extents), argument(argument), number(number) {}
+
+  /// Whether the argument has been asked for.
+  bool readsArgument() const { return hasRead; }
 
   Attribute evaluate(Value value) {
     auto [known, isNew] = values.try_emplace(value);
@@ -32,6 +38,10 @@ private:
     }
     if (auto constant = dyn_cast<ConstantOp>(op))
       return constant.getValue();
+    if (auto read = dyn_cast<ReadOp>(op); read && argument && read.getRef() == argument && valueType(read).isInteger()) {
+      hasRead = true;
+      return Builder(op->getContext()).getI64IntegerAttr(number);
+    }
     if (isa<AndOp, OrOp>(op)) {
       auto left = dyn_cast_or_null<IntegerAttr>(evaluate(op->getOperand(0)));
       auto right = dyn_cast_or_null<IntegerAttr>(evaluate(op->getOperand(1)));
@@ -66,6 +76,9 @@ private:
   }
 
   const Extents &extents;
+  Value argument;
+  int64_t number;
+  bool hasRead = false;
   llvm::DenseMap<Value, Attribute> values;
 };
 
@@ -99,8 +112,10 @@ std::optional<Extents> solved(const Signature &signature, llvm::ArrayRef<std::pa
   return std::nullopt;
 }
 
-/// Extents further away than this are not tried.
-constexpr int64_t farthest = 512;
+/// Extents up to here are all tried, those further away in larger and larger steps.
+constexpr int64_t nearby = 64, farthest = 1 << 16;
+/// Larger numbers are not tried for arguments.
+constexpr int64_t largestNumber = 4096;
 
 } // namespace
 
@@ -111,30 +126,64 @@ std::optional<Extents> attnc::meetRequirements(const Signature &signature,
   if (!extents)
     return std::nullopt;
   int64_t left = unmet(signature, *extents);
-  auto moves = [&](std::pair<std::string, int64_t> &axis, int64_t to) {
-    if (to < 0)
-      return false;
-    int64_t before = axis.second;
-    axis.second = to;
-    std::optional<Extents> moved = solved(signature, chosen);
-    int64_t now = moved ? unmet(signature, *moved) : left;
-    if (now < left) {
-      left = now;
-      extents = std::move(moved);
-      return true;
-    }
-    axis.second = before;
-    return false;
-  };
-  for (auto &axis : chosen) {
-    if (!llvm::is_contained(movable, axis.first))
+  for (auto &[axis, extent] : chosen) {
+    if (!left)
+      break;
+    if (!llvm::is_contained(movable, axis))
       continue;
-    int64_t start = axis.second;
-    for (int64_t distance = 1; left && distance <= farthest; ++distance)
-      if (moves(axis, start + distance) || moves(axis, start - distance))
-        break;
+    const int64_t start = extent;
+    // Whether fewer are unmet when the axis has another extent; then that is kept.
+    auto helps = [&](int64_t other) {
+      int64_t before = std::exchange(extent, other);
+      std::optional<Extents> moved = other < 0 ? std::nullopt : solved(signature, chosen);
+      if (moved && unmet(signature, *moved) < left)
+        return true;
+      extent = before;
+      return false;
+    };
+    int64_t distance = 1;
+    while (distance <= nearby && !helps(start + distance) && !helps(start - distance))
+      ++distance;
+    if (distance > nearby) {
+      while (distance <= farthest && !helps(start + distance))
+        distance *= 2;
+      // What is required of large extents is a least one: the nearest that helps lies behind one that does not.
+      for (int64_t below = distance / 2; distance <= farthest && distance - below > 1;) {
+        int64_t middle = below + (distance - below) / 2;
+        (helps(start + middle) ? distance : below) = middle;
+      }
+    }
+    extents = solved(signature, chosen);
+    left = unmet(signature, *extents);
   }
   if (left)
     return std::nullopt;
   return extents;
+}
+
+std::optional<std::pair<int64_t, int64_t>> attnc::requiredRange(const Signature &signature, unsigned index,
+                                                                const Extents &extents, int64_t most) {
+  std::optional<int64_t> lowest, highest;
+  for (int64_t number = 0; number <= largestNumber && !(lowest && number > most); ++number) {
+    bool isRequired = false, holds = true;
+    for (RequireOp require : signature.body->getOps<RequireOp>()) {
+      Evaluator evaluator(extents, signature.body->getArgument(index), number);
+      auto condition = dyn_cast_or_null<IntegerAttr>(evaluator.evaluate(require.getCondition()));
+      if (!condition || !evaluator.readsArgument())
+        continue;
+      isRequired = true;
+      holds &= condition.getValue().getBoolValue();
+    }
+    if (!isRequired)
+      return std::nullopt;
+    if (holds && !lowest)
+      lowest = number;
+    if (!holds && lowest)
+      break;
+    if (holds)
+      highest = number;
+  }
+  if (!lowest)
+    return std::nullopt;
+  return std::pair(*lowest, *highest);
 }

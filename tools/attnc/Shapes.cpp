@@ -23,18 +23,50 @@ auto lookupIn(const Extents &extents) {
   };
 }
 
+/// Extents of axes that are known, and of dimensions such as `x.1` whose factors are.
+struct Known {
+  const Signature &signature;
+  const Extents &extents;
+
+  std::optional<int64_t> operator()(StringRef name) const {
+    auto [argument, dimension] = name.rsplit('.');
+    unsigned position;
+    if (dimension.getAsInteger(10, position))
+      return lookupIn(extents)(name);
+    for (unsigned i = 0, e = signature.args.size(); i < e; ++i)
+      if (signature.args[i].getName().getValue() == argument && position < signature.argType(i).getDims().size())
+        return product(signature.argType(i).getDims()[position]);
+    return std::nullopt;
+  }
+
+private:
+  std::optional<int64_t> product(DimAttr dim) const {
+    int64_t result = 1;
+    for (ExtentAttr factor : dim.getFactors()) {
+      auto value = factor.evaluate(lookupIn(extents));
+      if (!value) {
+        llvm::consumeError(value.takeError());
+        return std::nullopt;
+      }
+      if (llvm::MulOverflow(result, *value, result))
+        return std::nullopt;
+    }
+    return result;
+  }
+};
+
 /// An axis and an expression that it equals, from the plan or from a fact.
 struct Equation {
   StringRef axis;
   ExtentAttr extent;
 };
 
-/// All equations that hold between axes alone.
+/// All equations that hold between axes. One that speaks of a dimension gives nothing new when the axis is in it.
 llvm::SmallVector<Equation> equationsBetweenAxes(const Signature &signature) {
   llvm::SmallVector<Equation> equations;
   for (auto list : {&signature.axes, &signature.facts})
     for (AxisAttr axis : *list)
-      if (!axis.isRagged() && !usesDimensions(axis.getExtent()))
+      if (!axis.isRagged())
         equations.push_back({axis.getName().getValue(), axis.getExtent()});
   // Ragged axes that have one extent everywhere.
   llvm::DenseMap<mlir::Value, RaggedOp> first;
@@ -45,15 +77,16 @@ llvm::SmallVector<Equation> equationsBetweenAxes(const Signature &signature) {
 }
 
 /// Fills in every axis that an equation between known axes gives.
-llvm::Error propagate(llvm::ArrayRef<Equation> equations, Extents &extents) {
+llvm::Error propagate(const Signature &signature, llvm::ArrayRef<Equation> equations, Extents &extents) {
+  Known known{signature, extents};
   for (bool progress = true; progress;) {
     progress = false;
     for (const Equation &equation : equations) {
       if (extents.contains(equation.axis) ||
           !llvm::all_of(equation.extent.getNames(),
-                        [&](mlir::StringAttr name) { return extents.contains(name.getValue()); }))
+                        [&](mlir::StringAttr name) { return known(name.getValue()).has_value(); }))
         continue;
-      auto value = equation.extent.evaluate(lookupIn(extents));
+      auto value = equation.extent.evaluate(known);
       if (!value)
         return value.takeError();
       extents[equation.axis] = *value;
@@ -96,11 +129,13 @@ llvm::SmallVector<StringRef> attnc::freeAxes(const Signature &signature) {
   Extents known;
   for (AxisAttr axis : signature.axes) {
     // No error can come of extents that are all 0 but one that divides by 0: it is reported where it is used.
-    llvm::consumeError(propagate(equations, known));
+    llvm::consumeError(propagate(signature, equations, known));
     StringRef name = axis.getName().getValue();
     if (known.contains(name))
       continue;
-    bool given = llvm::any_of(equations, [&](const Equation &equation) { return equation.axis == name; });
+    bool given = llvm::any_of(equations, [&](const Equation &equation) {
+      return equation.axis == name && !usesDimensions(equation.extent);
+    });
     if (!given)
       axes.push_back(name);
     known[name] = 0;
@@ -118,18 +153,18 @@ llvm::Expected<Extents> attnc::extentsFrom(const Signature &signature,
     extents[axis.getName().getValue()] = value;
   }
   llvm::SmallVector<Equation> equations = equationsBetweenAxes(signature);
-  if (llvm::Error error = propagate(equations, extents))
+  if (llvm::Error error = propagate(signature, equations, extents))
     return std::move(error);
   for (AxisAttr axis : signature.axes) {
     StringRef name = axis.getName().getValue();
     if (extents.contains(name))
       continue;
     extents[name] = usualExtent(name, extents);
-    if (llvm::Error error = propagate(equations, extents))
+    if (llvm::Error error = propagate(signature, equations, extents))
       return std::move(error);
   }
   for (const Equation &equation : equations) {
-    auto value = equation.extent.evaluate(lookupIn(extents));
+    auto value = equation.extent.evaluate(Known{signature, extents});
     if (!value)
       return value.takeError();
     if (*value != extents.lookup(equation.axis))
@@ -137,6 +172,10 @@ llvm::Expected<Extents> attnc::extentsFrom(const Signature &signature,
                                      ", but " + equation.axis + " = " + equation.extent.str() + " gives " +
                                      llvm::Twine(*value));
   }
+  // Dimensions without a name, such as `E / 4`, must come out even as well.
+  for (unsigned i = 0, e = signature.args.size(); i < e; ++i)
+    if (auto shape = shapeOf(signature, i, extents); !shape)
+      return shape.takeError();
   return extents;
 }
 
@@ -292,7 +331,19 @@ private:
     });
   }
 
-  void follow(mlir::Value value) {
+  /// Whether a map gives other numbers than small steps from its input, so that a limit of one is none of the other.
+  static bool changesScale(MapOp map) {
+    return map.getBody()
+        .walk([](mlir::Operation *op) {
+          bool scales = mlir::isa<mlir::arith::MulIOp, mlir::arith::DivSIOp, mlir::arith::FloorDivSIOp, mlir::arith::RemSIOp,
+                                  mlir::arith::ShLIOp, mlir::arith::ShRSIOp, mlir::arith::AndIOp>(op);
+          return scales ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// `isScaled`: the numbers of `value` are no longer those of the argument.
+  void follow(mlir::Value value, bool isScaled = false) {
     if (!seen.insert(value).second)
       return;
     for (mlir::Operation *user : value.getUsers()) {
@@ -301,16 +352,18 @@ private:
         map.getBody().walk([&](mlir::arith::SubIOp) { compares = true; });
         for (mlir::Value input : map.getInputs())
           if (auto index = input.getDefiningOp<IndexOp>(); index && compares)
-            if (extents.contains(index.getAxis()))
+            if (extents.contains(index.getAxis()) && !isScaled)
               atMost(extents.lookup(index.getAxis()));
         if (!valueType(map.getResult()).isFloat())
-          follow(map.getResult());
+          follow(map.getResult(), isScaled || changesScale(map));
       } else if (auto ragged = mlir::dyn_cast<RaggedOp>(user)) {
         asExtent(ragged, value.getDefiningOp<ReadOp>());
       } else if (auto read = mlir::dyn_cast<ReadOp>(user)) {
-        asPlace(read.getRef(), read.getIndices(), value);
+        if (!isScaled)
+          asPlace(read.getRef(), read.getIndices(), value);
       } else if (auto write = mlir::dyn_cast<WriteOp>(user)) {
-        asPlace(write.getRef(), write.getIndices(), value);
+        if (!isScaled)
+          asPlace(write.getRef(), write.getIndices(), value);
         distinct |= decidesPlace(write, value);
       }
     }
