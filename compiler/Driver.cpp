@@ -44,7 +44,8 @@ Driver::Driver(DriverOptions options) : options(std::move(options)) {
 
 Driver::~Driver() = default;
 
-FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
+/// Makes the file the text that diagnostics speak of.
+LogicalResult Driver::open(llvm::StringRef path) {
   diagnostics = std::make_unique<Diagnostics>(context.get(), options.remarks);
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(path, &problem);
@@ -52,19 +53,30 @@ FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
     return emitError(UnknownLoc::get(context.get()), problem), failure();
   filesRead.push_back(path.str());
   diagnostics->sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  return success();
+}
 
-  if (path.ends_with(".mlir")) {
-    auto module = parseSourceFile<ModuleOp>(diagnostics->sources, context.get());
-    if (!module)
-      return failure();
-    return module;
-  }
+FrontendOptions Driver::frontendOptions() const {
   FrontendOptions frontend;
   frontend.fixedExtents.insert(options.defines.begin(), options.defines.end());
   frontend.kernel = options.kernel;
-  auto module = parseSpec(diagnostics->sources, context.get(), frontend);
+  frontend.importFolders = options.importFolders;
+  if (!options.libraryFolder.empty())
+    frontend.importFolders.push_back(options.libraryFolder);
+  return frontend;
+}
+
+FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
+  if (failed(open(path)))
+    return failure();
+  llvm::SourceMgr &sources = diagnostics->sources;
+  auto module = path.ends_with(".mlir") ? parseSourceFile<ModuleOp>(sources, context.get())
+                                        : parseSpec(sources, context.get(), frontendOptions());
   if (!module)
     return failure();
+  // What was imported became a buffer.
+  for (unsigned buffer = sources.getMainFileID() + 1; buffer <= sources.getNumBuffers(); ++buffer)
+    filesRead.push_back(sources.getMemoryBuffer(buffer)->getBufferIdentifier().str());
   return module;
 }
 

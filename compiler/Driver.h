@@ -19,11 +19,17 @@
 
 namespace attn {
 
+struct FrontendOptions;
+
 struct DriverOptions {
   /// Extents that are fixed now: `-D W=4096`.
   std::vector<std::pair<std::string, int64_t>> defines;
   /// The only attention wanted; empty: all of the file.
   std::string kernel;
+  /// Where imports are looked for: `-I DIR`.
+  std::vector<std::string> importFolders;
+  /// The library that comes with the compiler, where they are looked for last.
+  std::string libraryFolder;
   /// Machines, by name: `host`, `x86-64-v3`, `aarch64`.
   std::vector<std::string> targets = {"host"};
   /// A file with schedules to use; empty: the compiler chooses.
@@ -66,6 +72,8 @@ private:
   struct Lowered;
   struct Files;
 
+  mlir::LogicalResult open(llvm::StringRef path);
+  FrontendOptions frontendOptions() const;
   mlir::FailureOr<std::string> scheduleText();
   mlir::FailureOr<std::vector<Lowered>> lowerAll(mlir::ModuleOp programs);
   mlir::LogicalResult emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<Output> outputs, Files &files);

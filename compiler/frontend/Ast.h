@@ -187,11 +187,19 @@ struct Def {
   llvm::SMRange range;
 };
 
-/// What stands at the top of a file, in order: exactly one of the two.
+/// `import "masks.attn"`.
+struct Import {
+  /// Between the quotes.
+  Word file;
+  llvm::SMRange range;
+};
+
+/// What stands at the top of a file, in order: exactly one of the three.
 struct Item {
+  std::unique_ptr<Import> import;
   std::unique_ptr<Def> def;
   std::unique_ptr<Attention> attention;
-  llvm::SMRange range() const { return def ? def->range : attention->range; }
+  llvm::SMRange range() const { return import ? import->range : def ? def->range : attention->range; }
 };
 
 struct File {

@@ -14,11 +14,25 @@ static constexpr unsigned maxErrors = 20;
 void Diagnostics::print(SourceMgr::DiagKind kind, const Place &place, const llvm::Twine &message,
                         const std::vector<Note> &notes) {
   llvm::SMRange where = place.reported();
-  sources.PrintMessage(where.Start, kind, message, where);
+  show(kind, where, message);
   if (place.use.isValid())
-    sources.PrintMessage(place.text.Start, SourceMgr::DK_Note, "here, in `" + place.inlined + "`", place.text);
+    show(SourceMgr::DK_Note, place.text, "here, in `" + place.inlined + "`");
   for (const Note &note : notes)
-    sources.PrintMessage(note.where.Start, SourceMgr::DK_Note, note.text, note.where);
+    show(SourceMgr::DK_Note, note.where, note.text);
+  auto importOf = [&](llvm::SMLoc loc) {
+    return loc.isValid() ? sources.getParentIncludeLoc(sources.FindBufferContainingLoc(loc)) : llvm::SMLoc();
+  };
+  for (llvm::SMLoc import = importOf(where.Start); import.isValid(); import = importOf(import))
+    show(SourceMgr::DK_Note, {import, import}, "in a file that is imported here");
+}
+
+void Diagnostics::show(SourceMgr::DiagKind kind, llvm::SMRange where, const llvm::Twine &message) {
+  llvm::SMDiagnostic diagnostic = sources.GetMessage(where.Start, kind, message, where);
+  // The SourceMgr would print the imports again in front of each note.
+  if (sources.getDiagHandler())
+    sources.PrintMessage(llvm::errs(), diagnostic);
+  else
+    diagnostic.print(/*ProgName=*/nullptr, llvm::errs());
 }
 
 void Diagnostics::error(const Place &place, const llvm::Twine &message, const std::vector<Note> &notes) {

@@ -58,6 +58,7 @@ public:
 private:
   void print(llvm::SourceMgr::DiagKind kind, const Place &place, const llvm::Twine &message,
              const std::vector<Note> &notes);
+  void show(llvm::SourceMgr::DiagKind kind, llvm::SMRange where, const llvm::Twine &message);
 
   llvm::SourceMgr &sources;
   unsigned errors = 0;

@@ -23,6 +23,7 @@ private:
   void commentsInside(llvm::SMRange range, unsigned indent);
   void trailingComment(const char *end);
 
+  void printImport(const Import &import);
   void printDef(const Def &def);
   void printAttention(const Attention &attention);
   void printParams(const Attention &attention);
@@ -122,16 +123,26 @@ std::string attn::language::joinLines(llvm::ArrayRef<FormattedLine> lines) {
 std::string Formatter::run() {
   for (const Item &item : file.items) {
     bool isFirst = &item == &file.items.front();
-    if (!isFirst && (item.attention || (&item)[-1].attention)) {
+    bool isApart = item.attention || (!isFirst && ((&item)[-1].attention || bool((&item)[-1].import) != bool(item.import)));
+    if (!isFirst && isApart) {
       line("");
       isFresh = true;
     }
     commentsBefore(item.range().Start.getPointer(), 0);
     blankLine(item.range().Start.getPointer());
-    item.def ? printDef(*item.def) : printAttention(*item.attention);
+    if (item.import)
+      printImport(*item.import);
+    else
+      item.def ? printDef(*item.def) : printAttention(*item.attention);
   }
   commentsBefore(source.end(), 0);
   return joinLines(lines);
+}
+
+void Formatter::printImport(const Import &import) {
+  commentsInside(import.range, 0);
+  line("import \"" + import.file.text + "\"");
+  trailingComment(import.range.End.getPointer());
 }
 
 void Formatter::printDef(const Def &def) {

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/Emit.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/Imports.h"
 #include "compiler/frontend/Sema.h"
 
 using namespace attn;
@@ -39,9 +39,10 @@ static void checkFixedExtents(const Programs &programs, const FixedExtents &fixe
   }
 }
 
-static Programs checkFile(const ast::File &file, const FixedExtents &fixed, Diagnostics &diagnostics) {
+static Programs checkSpec(const SpecFiles &spec, const FixedExtents &fixed, Diagnostics &diagnostics) {
   Programs programs;
-  DefTable defs = collectDefs(file, diagnostics);
+  DefTable defs = collectDefs(spec.pointers(), diagnostics);
+  const ast::File &file = spec.main();
   refuseSecondUse(file, diagnostics);
   for (const ast::Item &item : file.items)
     if (item.attention)
@@ -52,30 +53,35 @@ static Programs checkFile(const ast::File &file, const FixedExtents &fixed, Diag
   return programs;
 }
 
+/// The programs that are wanted; none after errors.
+static Programs readSpec(const FrontendOptions &options, Diagnostics &diagnostics) {
+  SpecFiles spec = parseWithImports(options.importFolders, diagnostics);
+  if (diagnostics.hasErrors())
+    return {};
+  Programs programs = checkSpec(spec, options.fixedExtents, diagnostics);
+  if (diagnostics.hasErrors())
+    return {};
+  bool isEmpty = programs.empty();
+  if (!options.kernel.empty())
+    llvm::erase_if(programs, [&](const auto &program) { return program->name != options.kernel; });
+  if (programs.empty())
+    diagnostics.errorInFile(isEmpty ? llvm::Twine("the file holds no attention")
+                                    : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
+  return programs;
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> attn::parseSpec(llvm::SourceMgr &sources, mlir::MLIRContext *context,
                                                   const FrontendOptions &options) {
   Diagnostics diagnostics(sources);
-  const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(sources.getMainFileID());
-  ast::File file = parseFile(buffer->getBuffer(), diagnostics);
+  Programs programs = readSpec(options, diagnostics);
   if (diagnostics.hasErrors())
     return nullptr;
-  Programs programs = checkFile(file, options.fixedExtents, diagnostics);
-  if (diagnostics.hasErrors())
-    return nullptr;
-  bool known = options.kernel.empty() ||
-               llvm::any_of(programs, [&](const auto &program) { return program->name == options.kernel; });
-  if (programs.empty() || !known) {
-    diagnostics.errorInFile(programs.empty()
-                                ? llvm::Twine("the file holds no attention")
-                                : "the file holds no attention called `" + llvm::Twine(options.kernel) + "`");
-    return nullptr;
-  }
   context->loadDialect<AttnDialect>();
-  auto place = mlir::FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1);
+  llvm::StringRef path = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  auto place = mlir::FileLineColLoc::get(context, path, 1, 1);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(place);
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
   for (const std::unique_ptr<Program> &program : programs)
-    if (options.kernel.empty() || program->name == options.kernel)
-      emitProgram(*program, sources, builder);
+    emitProgram(*program, sources, builder);
   return module;
 }

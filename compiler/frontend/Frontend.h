@@ -20,9 +20,11 @@ struct FrontendOptions {
   std::map<std::string, int64_t> fixedExtents;
   /// The only attention wanted; empty: all of the file. Every one is checked all the same.
   std::string kernel;
+  /// Where an import is looked for when it is not beside the file that imports it, in order.
+  std::vector<std::string> importFolders;
 };
 
-/// Reads the main buffer of `sources` and gives one `attn.program` per attention. Null after
+/// Reads the main buffer of `sources`, adds a buffer for each file that is imported, and gives one `attn.program` per attention. Null after
 /// errors, which have been printed; warnings are printed and do not stop it.
 mlir::OwningOpRef<mlir::ModuleOp> parseSpec(llvm::SourceMgr &sources, mlir::MLIRContext *context,
                                             const FrontendOptions &options = {});

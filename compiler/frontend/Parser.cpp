@@ -56,10 +56,11 @@ bool Parser::expectWord(Token::Kind kind, Word &word, const llvm::Twine &what) {
 //===----------------------------------------------------------------------===//
 
 ast::File attn::language::parseFile(StringRef text, Diagnostics &diagnostics) {
+  Diagnostics::Watch watch(diagnostics);
   LexedFile lexed = lex(text, diagnostics);
   ast::File file;
   file.comments = std::move(lexed.comments);
-  if (!diagnostics.hasErrors())
+  if (!watch.sawErrors())
     Parser(lexed.tokens, file, diagnostics).parseItems();
   return file;
 }
@@ -83,7 +84,8 @@ void Parser::parseItems() {
       item.def = std::make_unique<Def>();
       ok = parseDef(*item.def);
     } else if (peek().is(Token::Kind::Name) && peek().text == "import") {
-      ok = fail("`import` is not available yet; copy the definitions into this file");
+      item.import = std::make_unique<Import>();
+      ok = parseImport(*item.import);
     } else {
       item.attention = std::make_unique<Attention>();
       ok = parseAttention(*item.attention);
@@ -96,6 +98,17 @@ void Parser::parseItems() {
       next();
     skipToItem();
   }
+}
+
+bool Parser::parseImport(Import &import) {
+  if (!file.items.empty() && !file.items.back().import)
+    return fail("imports stand at the top of a file, before its first `def` or `attention`");
+  llvm::SMLoc start = next().start();
+  if (!peek().is(Token::Kind::String))
+    return fail("expected a file in double quotes, as in `import \"masks.attn\"`, found " + found());
+  import.file = {next().text.drop_front().drop_back()};
+  import.range = from(start);
+  return true;
 }
 
 bool Parser::parseDef(Def &def) {
@@ -122,7 +135,7 @@ bool Parser::parseAttention(Attention &attention) {
     attention.precise = true;
   }
   if (!peek().is("attention"))
-    return fail("expected `attention` or `def`, found " + found());
+    return fail("expected `attention`, `def` or `import`, found " + found());
   next();
   bool signatureOk = parseSignature(attention);
   while (!signatureOk && !peek().is("{") && !peek().is(Token::Kind::End) && !beginsItem(peek()))

@@ -24,6 +24,7 @@ public:
 
 private:
   // Parser.cpp: files, signatures, statements. `false` says that an error was reported.
+  bool parseImport(ast::Import &import);
   bool parseDef(ast::Def &def);
   bool parseAttention(ast::Attention &attention);
   bool parseSignature(ast::Attention &attention);

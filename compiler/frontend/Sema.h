@@ -19,9 +19,9 @@ namespace attn::language {
 /// Extents that the user fixes when compiling: `-D W=4096`.
 using FixedExtents = std::map<std::string, int64_t>;
 
-/// The defs of a file by name. Reports names that are taken.
+/// The defs of a spec by name. Reports names that are taken: by a file in front, or by the language.
 using DefTable = llvm::StringMap<const ast::Def *>;
-DefTable collectDefs(const ast::File &file, Diagnostics &diagnostics);
+DefTable collectDefs(llvm::ArrayRef<const ast::File *> files, Diagnostics &diagnostics);
 
 /// Null when something was refused; every reason has been reported.
 std::unique_ptr<Program> checkAttention(const ast::Attention &attention, const DefTable &defs,

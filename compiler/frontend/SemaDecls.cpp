@@ -10,22 +10,25 @@ using namespace attn::language;
 using namespace attn::language::ast;
 using llvm::StringRef;
 
-DefTable attn::language::collectDefs(const ast::File &file, Diagnostics &diagnostics) {
+static void addDef(const Def &def, DefTable &defs, Diagnostics &diagnostics) {
+  StringRef name = def.name.text;
+  if (findBuiltin(name))
+    diagnostics.error(def.name.range(), "`" + name + "` is a function of the language; name the def otherwise");
+  else if (!defs.try_emplace(name, &def).second)
+    diagnostics.error(def.name.range(), "`" + name + "` is defined twice",
+                      {{defs.lookup(name)->name.range(), "first here"}});
+  llvm::StringMap<bool> params;
+  for (const Word &param : def.params)
+    if (!params.try_emplace(param.text, true).second)
+      diagnostics.error(param.range(), "two parameters are called `" + param.text + "`");
+}
+
+DefTable attn::language::collectDefs(llvm::ArrayRef<const ast::File *> files, Diagnostics &diagnostics) {
   DefTable defs;
-  for (const Item &item : file.items) {
-    if (!item.def)
-      continue;
-    StringRef name = item.def->name.text;
-    if (findBuiltin(name))
-      diagnostics.error(item.def->name.range(), "`" + name + "` is a function of the language; name the def otherwise");
-    else if (!defs.try_emplace(name, item.def.get()).second)
-      diagnostics.error(item.def->name.range(), "`" + name + "` is defined twice",
-                        {{defs.lookup(name)->name.range(), "first here"}});
-    llvm::StringMap<bool> params;
-    for (const Word &param : item.def->params)
-      if (!params.try_emplace(param.text, true).second)
-        diagnostics.error(param.range(), "two parameters are called `" + param.text + "`");
-  }
+  for (const ast::File *file : files)
+    for (const Item &item : file->items)
+      if (item.def)
+        addDef(*item.def, defs, diagnostics);
   return defs;
 }
 

@@ -153,6 +153,8 @@ std::string quoted(llvm::StringRef text) { return text.contains(' ') ? "'" + tex
 /// The command up to what differs from case to case.
 std::string command(const Driver &driver, const Signature &program) {
   std::string text = "attnc check " + quoted(specPath) + " --kernel=" + program.name.str();
+  for (const std::string &folder : driver.getOptions().importFolders)
+    text += " -I " + quoted(folder);
   for (const auto &[axis, extent] : driver.getOptions().defines)
     text += " -D " + axis + "=" + std::to_string(extent);
   if (!driver.getOptions().schedulePath.empty())

@@ -7,6 +7,8 @@
 
 #include "compiler/Driver.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 namespace cl = llvm::cl;
@@ -50,6 +52,10 @@ static cl::list<std::string> defines("D", cl::Prefix, cl::desc("Fix an extent wh
                                      cl::value_desc("AXIS=extent"), cl::sub(compileCommand()), cl::sub(runCommand()),
                                      cl::sub(interpretCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
                                      cl::sub(benchCommand()));
+static cl::list<std::string> importFolders("I", cl::Prefix, cl::desc("Look for imported files in this folder too"),
+                                           cl::value_desc("folder"), cl::sub(compileCommand()), cl::sub(runCommand()),
+                                           cl::sub(interpretCommand()), cl::sub(checkCommand()),
+                                           cl::sub(inspectCommand()), cl::sub(benchCommand()));
 static cl::opt<std::string> targetNames("target",
                                         cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, aarch64"),
                                         cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
@@ -88,6 +94,16 @@ llvm::Expected<std::vector<std::pair<std::string, int64_t>>> attnc::parseExtents
   return extents;
 }
 
+/// The library is installed with the program, wherever that is.
+static std::string libraryFolder() {
+  static int here;
+  llvm::SmallString<128> path(llvm::sys::fs::getMainExecutable("attnc", &here));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, ATTN_LIBRARY_FROM_PROGRAM);
+  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return path.str().str();
+}
+
 llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
   if (specPath.empty())
     return llvm::createStringError("no spec is given: write the path of an .attn file");
@@ -97,6 +113,8 @@ llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
     return fixed.takeError();
   options.defines = std::move(*fixed);
   options.kernel = kernelName;
+  options.importFolders = importFolders;
+  options.libraryFolder = libraryFolder();
   options.schedulePath = schedulePath;
   options.remarks = remarks;
   options.targets.clear();

@@ -43,7 +43,7 @@ extern llvm::cl::opt<int> threads;
 /// `B=2,S=10` as axes with extents.
 llvm::Expected<std::vector<std::pair<std::string, int64_t>>> parseExtents(llvm::ArrayRef<std::string> texts);
 
-/// What -D, --kernel, --target and --schedule say.
+/// What -D, -I, --kernel, --target and --schedule say.
 llvm::Expected<attn::DriverOptions> driverOptions();
 
 /// Prints `attnc: error: ...`.

@@ -4,6 +4,7 @@ attn_add_library(name
   SOURCES layer.attn ...       one object and one header each: layer.o, layer.h
   [TARGETS host|x86-64-v3|...] the machines to compile for (default: host)
   [DEFINES W=4096 ...]         extents that are fixed now
+  [IMPORTS folder ...]         where the specs' imports are looked for, besides the spec's own folder and the library
   [SCHEDULE file]              how the kernels run, in place of what the compiler would choose
   [CHECK])                     ctest also checks each spec's kernels against the reference interpreter
 
@@ -11,7 +12,7 @@ A static library. Linking it brings the directory of the headers and the runtime
 its own, so a changed spec rebuilds its own kernels only, and specs are compiled in parallel.
 ]]
 function(attn_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECK" "SCHEDULE" "SOURCES;TARGETS;DEFINES")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECK" "SCHEDULE" "SOURCES;TARGETS;DEFINES;IMPORTS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "attn_add_library(${name}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -28,6 +29,10 @@ function(attn_add_library name)
   set(options "--target=${targets}")
   foreach(define IN LISTS ARG_DEFINES)
     list(APPEND options -D "${define}")
+  endforeach()
+  foreach(folder IN LISTS ARG_IMPORTS)
+    get_filename_component(folder "${folder}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+    list(APPEND options -I "${folder}")
   endforeach()
   if(ARG_SCHEDULE)
     get_filename_component(schedule "${ARG_SCHEDULE}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")

@@ -26,7 +26,7 @@ struct Source {
     file = attn::language::parseFile(text(), diagnostics);
     if (diagnostics.hasErrors())
       return nullptr;
-    defs = attn::language::collectDefs(file, diagnostics);
+    defs = attn::language::collectDefs(&file, diagnostics);
     for (const attn::language::ast::Item &item : file.items)
       if (item.attention)
         program = attn::language::checkAttention(*item.attention, defs, fixed, diagnostics);
