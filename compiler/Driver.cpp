@@ -80,6 +80,15 @@ FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
   return module;
 }
 
+FailureOr<std::string> Driver::printNumpy(llvm::StringRef path) {
+  if (failed(open(path)))
+    return failure();
+  std::optional<std::string> text = printSpecAsNumpy(diagnostics->sources, frontendOptions());
+  if (!text)
+    return failure();
+  return std::move(*text);
+}
+
 FailureOr<std::string> Driver::scheduleText() {
   if (options.schedulePath.empty())
     return std::string();

@@ -53,6 +53,9 @@ public:
   /// The programs of a spec, as the first stage leaves them; of a `.mlir` file, whatever stage it holds.
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> load(llvm::StringRef path);
 
+  /// The programs of a spec as a NumPy module: one function for each, in f64.
+  mlir::FailureOr<std::string> printNumpy(llvm::StringRef path);
+
   /// Runs the stages (Pipelines.h) up to and including `stage` for the first target.
   mlir::LogicalResult lower(mlir::ModuleOp programs, llvm::StringRef stage);
 

@@ -5,6 +5,7 @@
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/Emit.h"
 #include "compiler/frontend/Imports.h"
+#include "compiler/frontend/Numpy.h"
 #include "compiler/frontend/Sema.h"
 
 using namespace attn;
@@ -84,4 +85,15 @@ mlir::OwningOpRef<mlir::ModuleOp> attn::parseSpec(llvm::SourceMgr &sources, mlir
   for (const std::unique_ptr<Program> &program : programs)
     emitProgram(*program, sources, builder);
   return module;
+}
+
+std::optional<std::string> attn::printSpecAsNumpy(llvm::SourceMgr &sources, const FrontendOptions &options) {
+  Diagnostics diagnostics(sources);
+  Programs programs = readSpec(options, diagnostics);
+  if (diagnostics.hasErrors())
+    return std::nullopt;
+  std::vector<const Program *> pointers;
+  for (const std::unique_ptr<Program> &program : programs)
+    pointers.push_back(program.get());
+  return printNumpy(pointers);
 }

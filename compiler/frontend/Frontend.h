@@ -11,6 +11,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/SourceMgr.h"
 #include <map>
+#include <optional>
 #include <string>
 
 namespace attn {
@@ -28,6 +29,9 @@ struct FrontendOptions {
 /// errors, which have been printed; warnings are printed and do not stop it.
 mlir::OwningOpRef<mlir::ModuleOp> parseSpec(llvm::SourceMgr &sources, mlir::MLIRContext *context,
                                             const FrontendOptions &options = {});
+
+/// The same programs as a NumPy module, as `Numpy.h` describes it. Nothing after errors.
+std::optional<std::string> printSpecAsNumpy(llvm::SourceMgr &sources, const FrontendOptions &options = {});
 
 } // namespace attn
 

@@ -31,6 +31,8 @@ static cl::opt<unsigned> seed("seed", cl::desc("Where made-up inputs start (defa
                               cl::sub(runCommand()), cl::sub(interpretCommand()), cl::sub(checkCommand()),
                               cl::sub(benchCommand()));
 
+static cl::opt<std::string> inputFolder("save-inputs", cl::desc("Also write all inputs to this folder as NAME.npy"),
+                                        cl::value_desc("folder"), cl::sub(runCommand()), cl::sub(interpretCommand()));
 static cl::opt<unsigned> randomShrink("shrink", cl::desc("Halve made-up integers so many times"), cl::init(0),
                                       cl::sub(runCommand()), cl::sub(interpretCommand()), cl::sub(checkCommand()),
                                       cl::sub(benchCommand()));
@@ -40,6 +42,22 @@ llvm::Expected<std::vector<std::pair<std::string, int64_t>>> attnc::chosenExtent
 uint64_t attnc::chosenSeed() { return seed; }
 
 namespace {
+
+/// Each buffer as NAME.npy in a folder, which is made where it is missing.
+llvm::Error writeBuffers(const reference::Buffers &buffers, StringRef folder, bool tell) {
+  if (std::error_code problem = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError(problem, "cannot make the folder " + folder);
+  for (const auto &[name, buffer] : buffers) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, name + ".npy");
+    if (llvm::Error error = reference::writeNpyFile(path, buffer))
+      return error;
+    if (tell)
+      llvm::outs() << path << ": " << reference::dtypeName(buffer.dtype) << ' ' << reference::shapeText(buffer.shape)
+                   << '\n';
+  }
+  return llvm::Error::success();
+}
 
 /// A scalar that stands on the command line.
 llvm::Expected<reference::Buffer> scalarFrom(StringRef name, StringRef text, reference::Dtype dtype) {
@@ -173,21 +191,14 @@ llvm::Expected<reference::Buffers> attnc::gatherInputs(const Signature &signatur
     if (arg.getMode() != Mode::Out && !inputs.count(arg.getName().str()))
       return llvm::createStringError("nothing is given for argument '" + arg.getName().getValue() + "': write --in " +
                                      arg.getName().getValue() + "=FILE.npy, or --random");
+  if (!inputFolder.empty())
+    if (llvm::Error error = writeBuffers(inputs, inputFolder, /*tell=*/false))
+      return std::move(error);
   return inputs;
 }
 
 llvm::Error attnc::writeResults(const reference::Buffers &results) {
-  if (std::error_code problem = llvm::sys::fs::create_directories(outputFolder))
-    return llvm::createStringError(problem, "cannot make the folder " + outputFolder);
-  for (const auto &[name, buffer] : results) {
-    llvm::SmallString<128> path(outputFolder);
-    llvm::sys::path::append(path, name + ".npy");
-    if (llvm::Error error = reference::writeNpyFile(path, buffer))
-      return error;
-    llvm::outs() << path << ": " << reference::dtypeName(buffer.dtype) << ' ' << reference::shapeText(buffer.shape)
-                 << '\n';
-  }
-  return llvm::Error::success();
+  return writeBuffers(results, outputFolder, /*tell=*/true);
 }
 
 llvm::SmallVector<Signature> attnc::programsOf(mlir::ModuleOp module) {

@@ -30,6 +30,11 @@ static cl::opt<std::string> schedule("schedule", cl::ValueOptional,
                                      cl::value_desc("file"), cl::sub(inspectCommand()));
 static cl::opt<bool> memory("memory", cl::desc("Print the elements of caches and the workspace (extents: --set)"),
                             cl::sub(inspectCommand()));
+enum class Form { MLIR, Numpy };
+static cl::opt<Form> form("emit", cl::desc("What to print"), cl::init(Form::MLIR),
+                          cl::values(clEnumValN(Form::MLIR, "mlir", "MLIR (default)"),
+                                     clEnumValN(Form::Numpy, "numpy", "a NumPy module that computes the same in f64")),
+                          cl::sub(inspectCommand()));
 
 namespace {
 
@@ -124,6 +129,23 @@ llvm::Expected<reference::Outcome> interpretStages(Session &session) {
   return outcome;
 }
 
+int printNumpyModule() {
+  if (llvm::StringRef(specPath).ends_with(".mlir")) {
+    printError("--emit=numpy prints a spec, and " + specPath + " holds a stage of one");
+    return couldNotRun;
+  }
+  auto options = driverOptions();
+  if (!options) {
+    printError(options.takeError());
+    return couldNotRun;
+  }
+  auto text = Driver(std::move(*options)).printNumpy(specPath);
+  if (failed(text))
+    return failure;
+  llvm::outs() << *text;
+  return success;
+}
+
 } // namespace
 
 int attnc::runInspect() {
@@ -136,6 +158,8 @@ int attnc::runInspect() {
     printError("'" + after + "' is not a stage; --list-stages lists them");
     return couldNotRun;
   }
+  if (form == Form::Numpy)
+    return printNumpyModule();
   bool printSchedule = schedule.getNumOccurrences() && schedule.empty();
   schedulePath = schedule;
   auto session = loadSpec();
