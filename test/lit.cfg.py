@@ -50,5 +50,8 @@ if shutil.which("qemu-x86_64-static") and "host-x86_64" in config.available_feat
     config.available_features.add("qemu-x86_64")
 if "-fsanitize" in config.build_flags:
     config.available_features.add("sanitizers")
-if subprocess.run([config.python, "-c", "import numpy"], capture_output=True).returncode == 0:
-    config.available_features.add("numpy")
+for module in ("numpy", "onnx"):
+    if subprocess.run([config.python, "-c", f"import {module}"], capture_output=True).returncode == 0:
+        config.available_features.add(module)
+    else:
+        lit_config.note(f"{config.python} has no {module}: tests that need it are skipped (see tools/setup --python)")
