@@ -22,7 +22,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="the first program")
     parser.add_argument("--count", type=int, default=200, help="how many programs")
-    parser.add_argument("--effort", default="4e3", help="largest number of operations of one case")
+    parser.add_argument("--effort", default="1e4", help="largest number of operations of one case")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many checks at a time")
     parser.add_argument("--check", default="attnc check", help="the command that checks a file")
     parser.add_argument("--print", action="store_true", help="print the programs and check nothing")
