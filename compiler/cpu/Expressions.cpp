@@ -193,6 +193,8 @@ Value Expressions::computeScalar(Operation &op, IRMapping &scalars) {
     operands.push_back(scalars.lookup(operand));
   unify(operands);
   bool isF32 = !operands.empty() && getElementTypeOrSelf(operands[0].getType()).isF32();
+  if (isa<math::ExpOp>(op) && getElementTypeOrSelf(operands[0].getType()).isF64())
+    return emitExpDouble(f, operands[0]);
   if (isF32 && isa<math::ExpOp>(op))
     return emitExp(f, operands[0]);
   if (isF32 && isa<math::SinOp>(op))

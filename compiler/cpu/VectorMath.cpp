@@ -11,19 +11,19 @@ using namespace mlir;
 using namespace attn;
 
 namespace {
-/// Arithmetic on f32 values of one shape.
+/// Arithmetic on floats of one shape.
 struct Floats {
   FunctionScope &f;
   Type type;
-  Type bitsType = shaped(f.builder().getI32Type());
+  Type bitsType = shaped(f.builder().getIntegerType(getElementTypeOrSelf(type).getIntOrFloatBitWidth()));
 
   Type shaped(Type element) const {
     auto vector = dyn_cast<VectorType>(type);
     return vector ? Type(vector.clone(element)) : element;
   }
   Value number(double value) { return f.constant(type, value); }
-  Value bitsNumber(int32_t value) {
-    TypedAttr number = f.builder().getI32IntegerAttr(value);
+  Value bitsNumber(int64_t value) {
+    TypedAttr number = f.builder().getIntegerAttr(getElementTypeOrSelf(bitsType), value);
     if (auto vector = dyn_cast<VectorType>(bitsType))
       number = DenseElementsAttr::get(vector, Attribute(number));
     return arith::ConstantOp::create(f.builder(), f.loc(), number);
@@ -95,6 +95,31 @@ Value attn::emitExp(FunctionScope &f, Value x) {
   for (Value part : {half, other}) {
     Value field = arith::ShLIOp::create(b, f.loc(), part, v.bitsNumber(23));
     power = v.mul(power, v.fromBits(arith::AddIOp::create(b, f.loc(), field, v.bitsNumber(one))));
+  }
+  return power;
+}
+
+/// The same in f64: ln 2 in two parts, Taylor's polynomial on [-ln 2 / 2, ln 2 / 2], 2^n in two halves.
+Value attn::emitExpDouble(FunctionScope &f, Value x) {
+  Floats v{f, x.getType()};
+  OpBuilder &b = f.builder();
+  Value clamped = v.atMost(v.atLeast(x, -760.0), 720.0), shift = v.number(0x1.8p52);
+  Value shifted = v.fma(clamped, v.number(1.4426950408889634), shift);
+  Value whole = v.sub(shifted, shift);
+  Value rest = v.fma(whole, v.number(-6.93147180369123816490e-01), clamped);
+  rest = v.fma(whole, v.number(-1.90821492927058770002e-10), rest);
+  SmallVector<double> coefficients{1.0};
+  for (int n = 1; n < 14; ++n)
+    coefficients.push_back(coefficients.back() / n);
+  Value power = v.polynomial(rest, coefficients);
+  // The fields keep the lowest bits only.
+  Value n = arith::ShLIOp::create(b, f.loc(), v.bits(shifted), v.bitsNumber(12));
+  n = arith::ShRSIOp::create(b, f.loc(), n, v.bitsNumber(12));
+  Value half = arith::ShRSIOp::create(b, f.loc(), n, v.bitsNumber(1));
+  Value other = arith::SubIOp::create(b, f.loc(), n, half);
+  for (Value part : {half, other}) {
+    Value field = arith::ShLIOp::create(b, f.loc(), part, v.bitsNumber(52));
+    power = v.mul(power, v.fromBits(arith::AddIOp::create(b, f.loc(), field, v.bitsNumber(int64_t(1023) << 52))));
   }
   return power;
 }

@@ -1,7 +1,7 @@
 //===- VectorMath.h - exponentials in lanes ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f32 exponentials as polynomials, on scalars and vectors alike. -inf gives exactly 0
+// Exponentials as polynomials, on scalars and vectors alike. -inf gives exactly 0
 // and NaN stays NaN (pitfalls: a clamp at -88 would make a row of -inf uniform).
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CPU_VECTORMATH_H
@@ -16,6 +16,9 @@ mlir::Value emitExp2NonPositive(FunctionScope &f, mlir::Value x);
 
 /// e^x over all of f32, within 2 ulp.
 mlir::Value emitExp(FunctionScope &f, mlir::Value x);
+
+/// e^x over all of f64, within 4 ulp.
+mlir::Value emitExpDouble(FunctionScope &f, mlir::Value x);
 
 /// The sine (or cosine) of x, within 3 ulp for |x| up to 2^20.
 mlir::Value emitSine(FunctionScope &f, mlir::Value x);

@@ -99,7 +99,7 @@ struct Node {
   AxisSet over;                           // Contract, Reduce, Softmax, LogSumExp
   llvm::SmallVector<unsigned, 2> taken;   // Take: one axis per index. Rename: from
   llvm::SmallVector<unsigned, 2> renamed; // Rename: to
-  /// A float that ends in an index, computed in f64 so that buckets agree everywhere.
+  /// A float that ends in an index or is an angle, computed in f64: buckets agree everywhere, and far positions turn right.
   bool wide = false;
   /// The name that a statement gave to it, for readers of the IR.
   std::string name;

@@ -192,6 +192,24 @@ static void markRoles(Program &program) {
   }
 }
 
+/// Marks what angles are computed from by arithmetic.
+static void markAngles(Program &program) {
+  llvm::SmallVector<Node *> open;
+  for (const std::unique_ptr<Node> &node : program.nodes)
+    if (node->wide)
+      open.append(node->operands.begin(), node->operands.end());
+  while (!open.empty()) {
+    Node *node = open.pop_back_val();
+    bool isArithmetic = node->is(Function::Add) || node->is(Function::Sub) || node->is(Function::Mul) ||
+                        node->is(Function::Div) || node->is(Function::Negate) || node->is(Function::Round) ||
+                        node->is(Function::Exp) || node->op == Op::ToFloat;
+    if (node->wide || node->kind != ValueKind::Float || !isArithmetic)
+      continue;
+    node->wide = true;
+    open.append(node->operands.begin(), node->operands.end());
+  }
+}
+
 /// Marks every float that some index depends on.
 static void markWide(Program &program) {
   llvm::DenseSet<Node *> seen;
@@ -219,5 +237,6 @@ void attn::language::review(Program &program, Diagnostics &diagnostics) {
   reviewContractions(program, diagnostics);
   reviewNumbers(program, diagnostics);
   markRoles(program);
+  markAngles(program);
   markWide(program);
 }

@@ -113,6 +113,7 @@ private:
   Node *checkRope(const ast::CallExpr *call);
   std::optional<Rotation> rotationByAngle(const ast::CallExpr *call, Node *value, unsigned axis);
   std::optional<Rotation> rotationByPosition(const ast::CallExpr *call, unsigned axis);
+  Node *withinATurn(Node *angle, const Place &place);
   Node *rotationAngle(Node *position, Node *base, Node *width, unsigned pairAxis, const Place &place);
   std::optional<Extent> rotatedWidth(const ast::CallExpr *call, unsigned axis);
   unsigned pairAxisFor(unsigned axis, const Extent &width, llvm::SMRange where);

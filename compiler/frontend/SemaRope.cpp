@@ -54,7 +54,7 @@ std::optional<Sema::Rotation> Sema::rotationByAngle(const CallExpr *call, Node *
   }
   Rotation rotation;
   if (angle) {
-    Node *turn = build.toFloat(check(angle->value), placeOf(angle->range));
+    Node *turn = withinATurn(build.toFloat(check(angle->value), placeOf(angle->range)), placeOf(angle->range));
     rotation.cosine = build.pointwise(Function::Cos, {turn}, placeOf(angle->range));
     rotation.sine = build.pointwise(Function::Sin, {turn}, placeOf(angle->range));
   } else {
@@ -126,10 +126,21 @@ std::optional<Sema::Rotation> Sema::rotationByPosition(const CallExpr *call, uns
   rotation.pairAxis = pairAxisFor(axis, *width, call->range);
   Node *twice =
       build.pointwise(Function::Mul, {build.integer(2, place), build.extent(rotation.pairAxis, place)}, place);
-  Node *turn = rotationAngle(position, baseValue, twice, rotation.pairAxis, place);
+  Node *turn = withinATurn(rotationAngle(position, baseValue, twice, rotation.pairAxis, place), place);
   rotation.cosine = build.pointwise(Function::Cos, {turn}, place);
   rotation.sine = build.pointwise(Function::Sin, {turn}, place);
   return rotation;
+}
+
+/// The same angle within half a turn of 0, and computed in f64: what f32 keeps of it does not depend on the position.
+Node *Sema::withinATurn(Node *angle, const Place &place) {
+  constexpr double turn = 6.283185307179586;
+  Node *turns = build.pointwise(Function::Mul, {angle, build.real(1 / turn, place)}, place);
+  Node *whole = build.pointwise(Function::Round, {turns}, place);
+  Node *rest = build.pointwise(Function::Mul, {whole, build.real(turn, place)}, place);
+  Node *reduced = build.pointwise(Function::Sub, {angle, rest}, place);
+  reduced->wide = !reduced->isPoison();
+  return reduced;
 }
 
 /// position * base ^ (-2 i / width), with the power as exp(i * (-2 log base / width)).
@@ -140,8 +151,12 @@ Node *Sema::rotationAngle(Node *position, Node *base, Node *width, unsigned pair
   if (base->op == Op::Constant && width->folded) {
     perPair = build.real(-2 * std::log(base->real) / *width->folded, place);
   } else {
-    Node *rate =
-        build.pointwise(Function::Mul, {build.real(-2, place), build.pointwise(Function::Log, {base}, place)}, place);
+    // The logarithm of a number is taken here; that of an argument is one of f32.
+    Node *rate = base->op == Op::Constant ? build.real(-2 * std::log(base->real), place)
+                                          : build.pointwise(Function::Mul,
+                                                            {build.real(-2, place),
+                                                             build.pointwise(Function::Log, {base}, place)},
+                                                            place);
     perPair = build.pointwise(Function::Div, {rate, width}, place);
   }
   Node *exponent = build.pointwise(Function::Mul, {build.index(pairAxis, place), perPair}, place);
