@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/ContractStage.h"
 #include "compiler/Remarks.h"
+#include "compiler/cpu/RowEpilogue.h"
 
 using namespace mlir;
 using namespace attn;
@@ -11,6 +12,10 @@ using namespace attn;
 static constexpr int64_t wantedTasks = 64;
 /// Packing a panel costs about as much as eight rows of products: past this many, 1 % of the time.
 static constexpr int64_t mostRows = 1024;
+/// As many rows as lose more by packing a panel than they gain. Their sums and a block of the panel fill the registers.
+static constexpr int64_t mostFewRows = 4;
+/// Sums that wait for what needs whole rows: half of a megabyte stays in L2 beside the panel.
+static constexpr int64_t mostSums = 1 << 17;
 
 //===----------------------------------------------------------------------===//
 // Sizes
@@ -20,17 +25,33 @@ Value ContractPlan::extentOf(FunctionScope &f, ArrayRef<StringAttr> axes) const 
   return f.extent(axes);
 }
 
-Value ContractPlan::slotCount(FunctionScope &f) const {
-  return f.mul(extentOf(f, product.outerColumns), f.ceilDiv(f.extent(product.lane), f.i64(lanes)));
+Value ContractPlan::slotsPerRow(FunctionScope &f) const { return f.ceilDiv(f.extent(product.lane), f.i64(lanes)); }
+
+Value ContractPlan::slotCount(FunctionScope &f) const { return f.mul(extentOf(f, product.outerColumns), slotsPerRow(f)); }
+
+/// So many that they fill whole panels.
+Value ContractPlan::groupRows(FunctionScope &f) const {
+  Value rest = f.min(f.rem(slotsPerRow(f), f.i64(vectors)), f.i64(1));
+  return f.add(f.i64(1), f.mul(rest, f.i64(vectors - 1)));
 }
 
-Value ContractPlan::panelCount(FunctionScope &f) const { return f.ceilDiv(slotCount(f), f.i64(vectors)); }
+Value ContractPlan::groupPanels(FunctionScope &f) const {
+  return needsRows() ? f.div(f.mul(groupRows(f), slotsPerRow(f)), f.i64(vectors)) : f.i64(1);
+}
+
+Value ContractPlan::groupCount(FunctionScope &f) const {
+  if (needsRows())
+    return f.mul(f.ceilDiv(extentOf(f, product.outerColumns), groupRows(f)), f.min(f.extent(product.lane), f.i64(1)));
+  return f.ceilDiv(slotCount(f), f.i64(vectors));
+}
 
 Value ContractPlan::stripRows(FunctionScope &f) const {
-  Value others = f.mul(extentOf(f, product.batch), panelCount(f));
+  Value others = f.mul(extentOf(f, product.batch), groupCount(f));
   Value cuts = f.ceilDiv(f.i64(wantedTasks), f.max(others, f.i64(1)));
   Value wanted = f.ceilDiv(extentOf(f, product.rows), cuts);
   wanted = f.max(f.min(wanted, f.i64(mostRows)), f.i64(leastRows));
+  if (needsRows())
+    wanted = f.max(f.min(wanted, f.div(f.i64(mostSums), f.max(groupWidth(f), f.i64(1)))), f.i64(1));
   return f.mul(f.ceilDiv(wanted, f.i64(rows)), f.i64(rows));
 }
 
@@ -58,8 +79,11 @@ ContractScratch::ContractScratch(FunctionScope &f, const ContractPlan &plan) {
   leftPitch = f.mul(f.ceilDiv(f.add(points, f.i64(plan.lanes)), f.i64(16)), f.i64(16));
   tile = f.add(left, f.mul(leftPitch, f.i64(plan.rows)));
   strip = f.add(tile, f.i64(plan.rows * plan.width()));
-  Value isCut = f.min(f.sub(plan.depthBlocks(f), f.i64(1)), f.i64(1));
-  size = f.add(strip, f.mul(isCut, f.mul(plan.stripRows(f), width)));
+  Value isKept = plan.needsRows() || plan.fewRows ? f.i64(1) : f.min(f.sub(plan.depthBlocks(f), f.i64(1)), f.i64(1));
+  rows = f.add(strip, f.mul(isKept, f.mul(plan.stripRows(f), plan.groupWidth(f))));
+  // The last vectors of a row reach past its end.
+  rowPitch = f.mul(f.add(plan.slotsPerRow(f), f.i64(2)), f.i64(plan.lanes));
+  size = plan.needsRows() ? f.add(rows, f.mul(rowPitch, f.i64(RowEpilogue::buffersPerOp * plan.product.rowOps.size() + 1))) : rows;
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,7 +100,7 @@ public:
   Value emitTaskCount(FunctionScope &f) override {
     if (nest)
       return nest->emitTaskCount(f);
-    return f.mul(plan.extentOf(f, plan.product.batch), f.mul(plan.stripCount(f), plan.panelCount(f)));
+    return f.mul(plan.extentOf(f, plan.product.batch), f.mul(plan.stripCount(f), plan.groupCount(f)));
   }
   Value emitScratchBytes(FunctionScope &f) override {
     return nest ? nest->emitScratchBytes(f) : f.mul(ContractScratch(f, plan).size, f.i64(4));
@@ -111,6 +135,10 @@ LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
   plan.rows = found->rows.empty() ? 1 : schedule.getRows();
   plan.leastRows = std::max<int64_t>(schedule.getKeyTile(), 1);
   plan.depthTile = schedule.getDepthTile();
+  int64_t known = 1;
+  for (StringAttr axis : found->rows)
+    known *= constantExtent(layout.getSignature(), axis).value_or(1);
+  plan.fewRows = known > mostFewRows ? 0 : std::min(mostFewRows, plan.rows);
   return success();
 }
 

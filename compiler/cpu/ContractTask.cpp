@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/ContractStage.h"
+#include "compiler/cpu/RowEpilogue.h"
 
 using namespace mlir;
 using namespace attn;
@@ -33,8 +34,8 @@ void ContractTask::bindRow(ArrayRef<Value> indices) {
     x.bind(axis, index);
 }
 
-void ContractTask::overRows(llvm::function_ref<void(Value)> body) {
-  f.loop(f.i64(0), f.i64(plan.rows), f.i64(1), blockIndices.front(), [&](Value r, ValueRange carried) {
+void ContractTask::overRows(Value count, llvm::function_ref<void(Value)> body) {
+  f.loop(f.i64(0), count, f.i64(1), blockIndices.front(), [&](Value r, ValueRange carried) {
     Values indices(carried);
     inScope(x, [&] {
       bindRow(indices);
@@ -72,71 +73,8 @@ Value ContractTask::leftStep() {
 }
 
 //===----------------------------------------------------------------------===//
-// Register blocks
+// What follows the product
 //===----------------------------------------------------------------------===//
-
-Value ContractTask::inStrip() { return f.add(places.strip, f.mul(f.sub(blockRow, firstRow), f.i64(plan.width()))); }
-
-FunctionScope::Values ContractTask::startingSums() {
-  Values zeros(plan.rows * plan.vectors, f.constant(vectorType(), 0.0));
-  if (!isFirst)
-    return zeros;
-  SmallVector<Type> types(zeros.size(), vectorType());
-  return f.choose(isFirst, types, [&] { return zeros; }, [&] {
-    Values sums;
-    for (size_t i = 0; i < types.size(); ++i)
-      sums.push_back(f.load(types[i], at(inStrip()), f.i64(i * plan.lanes)));
-    return sums;
-  });
-}
-
-FunctionScope::Values ContractTask::product(ArrayRef<Value> pointers, Value step) {
-  Value points = f.mul(f.sub(depth.to, depth.from), depth.inner(f));
-  Type element = f.builder().getF32Type();
-  return emitMicroKernel(
-      f, plan.rows, plan.vectors, f.i64(0), points, startingSums(),
-      [&](int64_t r, Value k) { return f.load(element, pointers[r], f.mul(k, step)); },
-      [&](int64_t v, Value k) {
-        Value offset = f.add(f.mul(k, f.i64(plan.width())), f.i64(v * plan.lanes));
-        return f.load(vectorType(), at(places.panel), offset);
-      });
-}
-
-void ContractTask::emitRowBlock(Value row, ArrayRef<Value> indices) {
-  blockRow = row;
-  blockIndices = {Values(indices)};
-  for (int64_t r = 1; r < plan.rows; ++r)
-    blockIndices.push_back(nextRow(blockIndices.back(), hasRow(f.i64(r))));
-  Value some = rowExists(0);
-  for (int64_t r = 1; r < plan.rows && some; ++r)
-    some = x.either(some, rowExists(r));
-  if (some)
-    f.when(some, [&] { inScope(x, [&] { multiplyBlock(); }); });
-  else
-    multiplyBlock();
-}
-
-void ContractTask::multiplyBlock() {
-  Values pointers;
-  if (shape.addressable) {
-    for (const Values &row : blockIndices)
-      pointers.push_back(leftPointer(row));
-  } else {
-    auto packed = [&](Value r) { return at(f.add(places.left, f.mul(r, places.leftPitch))); };
-    overRows([&](Value r) { mayBeAbsent |= packRow(x, shape.left, depth, packed(r)); });
-    for (int64_t r = 0; r < plan.rows; ++r)
-      pointers.push_back(packed(f.i64(r)));
-  }
-  Values sums = product(pointers, shape.addressable ? leftStep() : f.i64(1));
-  if (!isLast)
-    return emitEpilogue(sums);
-  f.when(
-      isLast, [&] { inScope(x, [&] { emitEpilogue(sums); }); },
-      [&] {
-        for (auto [i, sum] : llvm::enumerate(sums))
-          f.store(sum, at(inStrip()), f.i64(i * plan.lanes));
-      });
-}
 
 /// A packed 0 in place of an absent element spoils a sum only by meeting a NaN or an infinity, and then the sum
 /// is NaN. Such blocks are computed again, point by point.
@@ -149,7 +87,7 @@ FunctionScope::Values ContractTask::withoutAbsent(ValueRange sums) {
   }
   isSpoilt = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, isSpoilt);
   auto again = [&] {
-    overRows([&](Value r) {
+    overRows(f.i64(plan.rows), [&](Value r) {
       f.loop(f.i64(0), f.i64(plan.vectors), f.i64(1), [&](Value v) {
         inScope(x, [&] {
           columns.clamp = true;
@@ -213,6 +151,8 @@ void ContractTask::emitRows(ValueRange sums, bool clamp) {
 
 void ContractTask::emitEpilogue(ValueRange sums) {
   Values results = mayBeAbsent ? withoutAbsent(sums) : Values(sums);
+  if (plan.needsRows())
+    return putAway(results);
   wholeOrNot([&](bool clamp) { emitRows(results, clamp); });
 }
 
@@ -228,6 +168,8 @@ void ContractTask::wholeOrNot(llvm::function_ref<void(bool)> body) {
 //===----------------------------------------------------------------------===//
 
 void ContractTask::locateColumns(Value panel) {
+  slots.clear();
+  isWhole = {};
   columns = {shape.lane, shape.outerColumns, plan.vectors, f.mul(panel, f.i64(plan.vectors)), false};
   for (int64_t v = 0; v < plan.vectors; ++v)
     slots.push_back(columns.slot(x, f.i64(v)));
@@ -244,7 +186,7 @@ void ContractTask::locateColumns(Value panel) {
   }
 }
 
-void ContractTask::emitPanel(Value block) {
+void ContractTask::emitDepthBlock(Value block) {
   Value step = plan.depthStep(f), blocks = plan.depthBlocks(f);
   depth.axes = shape.depth;
   depth.from = f.mul(block, step);
@@ -256,18 +198,95 @@ void ContractTask::emitPanel(Value block) {
     isFirst = is(f.i64(0));
     isLast = is(f.sub(blocks, f.i64(1)));
   }
-  wholeOrNot([&](bool clamp) {
-    columns.clamp = clamp;
-    mayBeAbsent |= packPanel(x, shape.right, depth, columns, at(places.panel));
-  });
   Values counts;
   for (StringAttr axis : shape.rows)
     counts.push_back(f.extent(axis));
   Values first = splitTask(f, firstRow, counts);
+  auto pack = [&] {
+    wholeOrNot([&](bool clamp) {
+      columns.clamp = clamp;
+      mayBeAbsent |= packPanel(x, shape.right, depth, columns, at(places.panel));
+    });
+  };
+  streams = canStream();
+  if (streams)
+    f.when(streams, [&] { inScope(x, [&] { streamPanel(first); }); }, [&] { inScope(x, pack); });
+  else
+    pack();
   f.loop(firstRow, endRow, f.i64(plan.rows), first, [&](Value row, ValueRange indices) {
     inScope(x, [&] { emitRowBlock(row, Values(indices)); });
     return nextRow(blockIndices.back(), hasRow(f.i64(plan.rows)));
   });
+}
+
+void ContractTask::emitPanel(Value panel) {
+  locateColumns(panel);
+  Value blocks = plan.depthBlocks(f);
+  if (FunctionScope::constantOf(blocks) == 1)
+    emitDepthBlock(f.i64(0));
+  else
+    f.loop(f.i64(0), blocks, f.i64(1), [&](Value block) { inScope(x, [&] { emitDepthBlock(block); }); });
+}
+
+//===----------------------------------------------------------------------===//
+// Whole rows
+//===----------------------------------------------------------------------===//
+
+void ContractTask::emitWholeRow(Value row, ArrayRef<Value> indices, Value group) {
+  Value count = plan.groupRows(f), first = f.mul(group, count);
+  Value end = f.min(f.add(first, count), plan.extentOf(f, shape.outerColumns));
+  Values counts;
+  for (StringAttr axis : shape.outerColumns)
+    counts.push_back(f.extent(axis));
+  Value start = f.add(places.strip, f.mul(f.sub(row, firstRow), plan.groupWidth(f)));
+  f.loop(first, end, f.i64(1), [&](Value outer) {
+    inScope(x, [&] {
+      // What has no lane axis is computed in this scope, where reductions are known.
+      bindRow(indices);
+      for (auto [axis, index] : llvm::zip(shape.batch, batch))
+        x.bind(axis, index);
+      for (auto [axis, index] : llvm::zip(shape.outerColumns, splitTask(f, outer, counts)))
+        x.bind(axis, index);
+      Value column = f.mul(f.mul(f.sub(outer, first), plan.slotsPerRow(f)), f.i64(plan.lanes));
+      RowEpilogue rows(x, shape, plan.writes, at(places.rows), places.rowPitch);
+      rows.emit(at(f.add(start, column)));
+    });
+  });
+}
+
+void ContractTask::emitWholeRows(Value group) {
+  Values counts;
+  for (StringAttr axis : shape.rows)
+    counts.push_back(f.extent(axis));
+  f.loop(firstRow, endRow, f.i64(1), [&](Value row) {
+    inScope(x, [&] {
+      Values indices = splitTask(f, row, counts);
+      bindRow(indices);
+      Value exists = x.existence(shape.rows);
+      auto emit = [&] { emitWholeRow(row, indices, group); };
+      if (exists)
+        f.when(exists, [&] { inScope(x, emit); });
+      else
+        emit();
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+void ContractTask::emitGroup(Value group) {
+  if (!plan.needsRows()) {
+    panelInGroup = f.i64(0);
+    return emitPanel(group);
+  }
+  Value panels = plan.groupPanels(f);
+  f.loop(f.i64(0), panels, f.i64(1), [&](Value panel) {
+    panelInGroup = panel;
+    inScope(x, [&] { emitPanel(f.add(f.mul(group, panels), panel)); });
+  });
+  emitWholeRows(group);
 }
 
 LogicalResult ContractTask::emit(Value task) {
@@ -275,18 +294,14 @@ LogicalResult ContractTask::emit(Value task) {
   for (StringAttr axis : shape.batch)
     counts.push_back(f.extent(axis));
   counts.push_back(plan.stripCount(f));
-  counts.push_back(plan.panelCount(f));
+  counts.push_back(plan.groupCount(f));
   Values indices = splitTask(f, task, counts);
-  for (auto [axis, index] : llvm::zip(shape.batch, indices))
+  batch.assign(indices.begin(), indices.begin() + shape.batch.size());
+  for (auto [axis, index] : llvm::zip(shape.batch, batch))
     x.bind(axis, index);
-  locateColumns(indices.back());
   Value rows = plan.stripRows(f);
   firstRow = f.mul(indices[shape.batch.size()], rows);
   endRow = f.min(f.add(firstRow, rows), plan.extentOf(f, shape.rows));
-  Value blocks = plan.depthBlocks(f);
-  if (FunctionScope::constantOf(blocks) == 1)
-    emitPanel(f.i64(0));
-  else
-    f.loop(f.i64(0), blocks, f.i64(1), [&](Value block) { inScope(x, [&] { emitPanel(block); }); });
+  emitGroup(indices.back());
   return failure(x.failed());
 }

@@ -105,6 +105,29 @@ static std::string misfit(const Contraction &contraction, ArrayRef<WriteOp> writ
   return {};
 }
 
+/// The axis that a rotation or a reduction runs along; null for others.
+static StringAttr rowAxis(Operation *op) {
+  if (auto rope = dyn_cast<RopeOp>(op))
+    return rope.getOverAttr();
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce && reduce.getOver().size() == 1 ? axisNames(reduce.getOver()).front() : StringAttr();
+}
+
+/// Finds the rotations and reductions; false when they do not run along one axis of the columns.
+static bool findRowOps(StageOp stage, Contraction &result) {
+  for (Operation &op : stage.getBody().front()) {
+    if (!isa<RopeOp, ReduceOp>(op))
+      continue;
+    StringAttr axis = rowAxis(&op);
+    if (!llvm::is_contained(result.outerColumns, axis) || (result.lane && axis != result.lane) ||
+        ArrayRef(valueType(op.getOperand(0)).getAxes()) != result.op.getType().getAxes())
+      return false;
+    result.lane = axis;
+    result.rowOps.push_back(&op);
+  }
+  return true;
+}
+
 std::optional<Contraction> Contraction::find(StageOp stage, const FrameLayout &layout, std::string &why) {
   SmallVector<ContractOp> contracts(stage.getBody().getOps<ContractOp>());
   SmallVector<WriteOp> writes(stage.getBody().getOps<WriteOp>());
@@ -124,8 +147,14 @@ std::optional<Contraction> Contraction::find(StageOp stage, const FrameLayout &l
   why = misfit(result, writes);
   if (!why.empty())
     return std::nullopt;
+  if (!findRowOps(stage, result)) {
+    why = "what follows it needs rows along another axis";
+    return std::nullopt;
+  }
   AxisList columns = inStoredOrder(result.outerColumns, writes.front().getIndices());
-  result.lane = columns.pop_back_val();
+  if (!result.lane)
+    result.lane = columns.back();
+  llvm::erase(columns, result.lane);
   result.outerColumns = columns;
   if (auto read = result.left.getDefiningOp<ReadOp>(); read && isAddressable(read, result, layout))
     result.addressable = read;

@@ -20,6 +20,8 @@ struct Contraction {
   AxisList outerColumns; ///< the columns without the lane axis
   mlir::StringAttr lane;
   AxisList depth; ///< contracted, in the left side's stored order
+  /// Rotations and reductions along the lane axis, in order: what follows the product needs whole rows.
+  llvm::SmallVector<mlir::Operation *> rowOps;
   /// The read that `left` is, when the depth lies there in one run of elements at
   /// equal steps; the step is that of the last depth axis.
   ReadOp addressable;

@@ -75,8 +75,7 @@ static void overDepth(Expressions &x, const DepthRange &depth, StringAttr inner,
   level(0, f.i64(0));
 }
 
-/// Absent elements as 0.
-static Value orZero(Expressions &x, Datum datum, bool &mayBeAbsent) {
+Value attn::orZero(Expressions &x, Datum datum, bool &mayBeAbsent) {
   FunctionScope &f = x.scope();
   Value value = x.asLanes(datum.value);
   if (!datum.present)
@@ -84,6 +83,34 @@ static Value orZero(Expressions &x, Datum datum, bool &mayBeAbsent) {
   mayBeAbsent = true;
   return arith::SelectOp::create(f.builder(), f.loc(), x.asLanes(datum.present), value,
                                  f.constant(value.getType(), 0.0));
+}
+
+Values attn::openStridesAlong(FunctionScope &f, Value value, StringAttr axis) {
+  Values strides;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    auto read = dyn_cast_or_null<ReadOp>(op);
+    for (auto [i, index] : llvm::enumerate(read ? read.getIndices() : ValueRange())) {
+      auto own = index.getDefiningOp<IndexOp>();
+      Value stride = own && own.getAxisAttr() == axis ? f.access(read.getRef()).strides[i] : Value();
+      if (stride && FunctionScope::constantOf(stride) != 1 && !llvm::is_contained(strides, stride))
+        strides.push_back(stride);
+    }
+    if (op && !read)
+      llvm::append_range(open, llvm::make_filter_range(op->getOperands(), [](Value operand) {
+        return isa<ValueType>(operand.getType());
+      }));
+  }
+  return strides;
+}
+
+Value attn::areUnit(Expressions &x, ValueRange strides) {
+  FunctionScope &f = x.scope();
+  Value all;
+  for (Value stride : strides)
+    all = x.both(all, arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, stride, f.i64(1)));
+  return all;
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,39 +219,12 @@ struct PanelPacker {
     std::optional<int64_t> known = f.constantExtent(axis);
     if (known && *known < lanes)
       return straight();
-    Values steps = openStridesAlong(axis), conditions;
-    if (!known)
-      conditions.push_back(f.less(f.i64(lanes - 1), f.extent(axis)));
-    for (Value step : steps)
-      conditions.push_back(arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, step, f.i64(1)));
+    Values steps = openStridesAlong(f, value, axis);
     auto turn = [&] { x.withUnitStrides(steps, [&] { turned(axis); }); };
-    Value fits;
-    for (Value condition : conditions)
-      fits = x.both(fits, condition);
+    Value fits = x.both(known ? Value() : f.less(f.i64(lanes - 1), f.extent(axis)), areUnit(x, steps));
     if (!fits)
       return turn();
     f.when(fits, [&] { inScope(x, turn); }, [&] { inScope(x, [&] { straight(); }); });
-  }
-
-  /// The strides of what the value reads along the axis, but those that are 1 for certain.
-  Values openStridesAlong(StringAttr axis) {
-    Values strides;
-    SmallVector<Value> open{value};
-    while (!open.empty()) {
-      Operation *op = open.pop_back_val().getDefiningOp();
-      auto read = dyn_cast_or_null<ReadOp>(op);
-      for (auto [i, index] : llvm::enumerate(read ? read.getIndices() : ValueRange())) {
-        auto own = index.getDefiningOp<IndexOp>();
-        Value stride = own && own.getAxisAttr() == axis ? f.access(read.getRef()).strides[i] : Value();
-        if (stride && FunctionScope::constantOf(stride) != 1 && !llvm::is_contained(strides, stride))
-          strides.push_back(stride);
-      }
-      if (op && !read)
-        llvm::append_range(open, llvm::make_filter_range(op->getOperands(), [](Value operand) {
-          return isa<ValueType>(operand.getType());
-        }));
-    }
-    return strides;
   }
 };
 } // namespace

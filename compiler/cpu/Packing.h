@@ -56,6 +56,14 @@ mlir::Value maskBelow(FunctionScope &f, mlir::Value first, mlir::Value extent, i
 /// Exchanges lanes and vectors: as many vectors as lanes, a power of two.
 void transposeVectors(FunctionScope &f, llvm::MutableArrayRef<mlir::Value> vectors);
 
+/// Absent elements as 0, in lanes; sets `mayBeAbsent` where there may be some.
+mlir::Value orZero(Expressions &x, Datum datum, bool &mayBeAbsent);
+
+/// The strides of what the value reads along the axis, but those that are 1 for certain.
+FunctionScope::Values openStridesAlong(FunctionScope &f, mlir::Value value, mlir::StringAttr axis);
+/// Where all of them are 1; null: always.
+mlir::Value areUnit(Expressions &x, mlir::ValueRange strides);
+
 /// Calls `body` in a scope of its own. The builder stands in a region that has just been opened and has no scope yet.
 void inScope(Expressions &x, llvm::function_ref<void()> body);
 

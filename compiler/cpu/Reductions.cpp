@@ -4,6 +4,7 @@
 // Plain loops that stand where the result is wanted, lanes side by side. What is
 // worth a tile is a stage of its own and never comes here.
 //===----------------------------------------------------------------------===//
+#include "compiler/cpu/Accumulation.h"
 #include "compiler/cpu/Expressions.h"
 #include "compiler/cpu/VectorMath.h"
 
@@ -34,46 +35,53 @@ Expressions::Values Expressions::loops(ArrayRef<StringAttr> axes, ValueRange ini
   });
 }
 
-namespace {
-/// One step of an accumulation and what it starts from.
-struct Accumulation {
-  FunctionScope &f;
-  Type type; ///< of the accumulator: a scalar or lanes
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(type));
+Value Accumulation::integer(int64_t value) {
+  TypedAttr attr = f.builder().getI64IntegerAttr(value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(f.builder(), f.loc(), attr);
+}
 
-  Value integer(int64_t value) {
-    TypedAttr attr = f.builder().getI64IntegerAttr(value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return arith::ConstantOp::create(f.builder(), f.loc(), attr);
+Value Accumulation::start(Reduction kind) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (kind) {
+  case Reduction::Max:
+    return isFloat ? f.constant(type, -infinity) : integer(INT64_MIN);
+  case Reduction::Min:
+    return isFloat ? f.constant(type, infinity) : integer(INT64_MAX);
+  default:
+    return isFloat ? f.constant(type, 0.0) : integer(0);
   }
-  Value start(Reduction kind) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    switch (kind) {
-    case Reduction::Max:
-      return isFloat ? f.constant(type, -infinity) : integer(INT64_MIN);
-    case Reduction::Min:
-      return isFloat ? f.constant(type, infinity) : integer(INT64_MAX);
-    default:
-      return isFloat ? f.constant(type, 0.0) : integer(0);
+}
+
+Value Accumulation::join(Reduction kind, Value sum, Value value) {
+  OpBuilder &b = f.builder();
+  switch (kind) {
+  case Reduction::Max:
+    return isFloat ? arith::MaximumFOp::create(b, f.loc(), sum, value).getResult()
+                   : arith::MaxSIOp::create(b, f.loc(), sum, value).getResult();
+  case Reduction::Min:
+    return isFloat ? arith::MinimumFOp::create(b, f.loc(), sum, value).getResult()
+                   : arith::MinSIOp::create(b, f.loc(), sum, value).getResult();
+  default:
+    return isFloat ? arith::AddFOp::create(b, f.loc(), sum, value).getResult()
+                   : arith::AddIOp::create(b, f.loc(), sum, value).getResult();
+  }
+}
+
+Value Accumulation::acrossLanes(Reduction kind, Value vector) {
+  OpBuilder &b = f.builder();
+  for (int64_t n = cast<VectorType>(vector.getType()).getNumElements(); n > 1; n /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t i = 0; i < n / 2; ++i) {
+      low.push_back(i);
+      high.push_back(i + n / 2);
     }
+    vector = join(kind, vector::ShuffleOp::create(b, f.loc(), vector, vector, low),
+                  vector::ShuffleOp::create(b, f.loc(), vector, vector, high));
   }
-  Value join(Reduction kind, Value sum, Value value) {
-    OpBuilder &b = f.builder();
-    switch (kind) {
-    case Reduction::Max:
-      return isFloat ? arith::MaximumFOp::create(b, f.loc(), sum, value).getResult()
-                     : arith::MaxSIOp::create(b, f.loc(), sum, value).getResult();
-    case Reduction::Min:
-      return isFloat ? arith::MinimumFOp::create(b, f.loc(), sum, value).getResult()
-                     : arith::MinSIOp::create(b, f.loc(), sum, value).getResult();
-    default:
-      return isFloat ? arith::AddFOp::create(b, f.loc(), sum, value).getResult()
-                     : arith::AddIOp::create(b, f.loc(), sum, value).getResult();
-    }
-  }
-};
-} // namespace
+  return vector::ExtractOp::create(b, f.loc(), vector, ArrayRef<int64_t>{0});
+}
 
 Datum Expressions::computeReduction(Operation *op, ArrayRef<StringAttr> over, unsigned slot) {
   OpBuilder &b = f.builder();

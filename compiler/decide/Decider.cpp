@@ -5,6 +5,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/decide/Capacity.h"
 #include "compiler/optimize/Expressions.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace attn;
@@ -121,16 +122,8 @@ LogicalResult Decider::storePointwise(Value value, StringRef name) {
   return emitStage(nullptr, StageShape::Nest, Output{{}, value, {}}, name);
 }
 
-LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
-  // A stage that is asked for again left something unstored; going on would never end.
-  if (!begun.insert(op).second)
-    return emitError(op->getLoc(), "no order of stages was found for this operation");
-  progress.running.insert(op);
-  if (failed(storeAll([&] { return dependences.leavesOf(op, {}); })))
-    return failure();
-  OutputPlanner planner(block, progress, dependences, root);
-  SmallVector<Output> outputs = llvm::map_to_vector(op->getResults(), [&](Value result) { return planner.plan(result); });
-  auto leaves = [&] {
+LogicalResult Decider::storeSides(ArrayRef<Output> outputs) {
+  return storeAll([&] {
     Dependences::Values found;
     for (const Output &output : outputs) {
       if (output.stored)
@@ -140,10 +133,28 @@ LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
           dependences.collectLeaves(value, output.result, found);
     }
     return found;
-  };
-  if (failed(storeAll(leaves)))
+  });
+}
+
+LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
+  if (ContractOp host = hostOf(op, signature); host && !begun.contains(host))
+    return emitHeavy(host, root);
+  // A stage that is asked for again left something unstored; going on would never end.
+  if (!begun.insert(op).second)
+    return emitError(op->getLoc(), "no order of stages was found for this operation");
+  progress.running.insert(op);
+  // What joins this stage does not join those that come before it.
+  llvm::SaveAndRestore outer(progress.joined, {});
+  if (failed(storeAll([&] { return dependences.leavesOf(op, {}); })))
     return failure();
-  FailureOr<StageShape> kind = prepare(op, outputs);
+  auto contract = dyn_cast<ContractOp>(op);
+  RowOps rowOps = contract ? findRowOps(contract, signature) : RowOps();
+  progress.joined.insert(rowOps.ops.begin(), rowOps.ops.end());
+  OutputPlanner planner(block, progress, dependences, root);
+  SmallVector<Output> outputs = llvm::map_to_vector(op->getResults(), [&](Value result) { return planner.plan(result); });
+  if (failed(storeSides(outputs)))
+    return failure();
+  FailureOr<StageShape> kind = contract ? prepareContract(contract, outputs.front()) : prepare(op);
   if (failed(kind) || failed(emitStage(op, *kind, outputs)))
     return failure();
   progress.running.erase(op);
@@ -176,11 +187,18 @@ bool Decider::readsBuffer(Value value) const {
   return llvm::any_of(valuesReadBy(op), [&](Value operand) { return readsBuffer(operand); });
 }
 
-FailureOr<StageShape> Decider::prepare(Operation *op, ArrayRef<Output> outputs) {
+LogicalResult Decider::storeUnlessPlain(Value value, StringRef name) {
+  return isPlainRead(value) || mayBeAbsent(value) ? success() : storePointwise(value, name);
+}
+
+/// One angle serves all heads.
+LogicalResult Decider::storeAngles(RopeOp rope) {
+  return failure(failed(storeUnlessPlain(rope.getCos(), "cos")) || failed(storeUnlessPlain(rope.getSin(), "sin")));
+}
+
+FailureOr<StageShape> Decider::prepare(Operation *op) {
   SmallVector<std::pair<Value, StringRef>> wanted;
   StageShape kind = StageShape::Nest;
-  if (auto contract = dyn_cast<ContractOp>(op))
-    return prepareContract(contract, outputs);
   if (auto flash = dyn_cast<FlashOp>(op)) {
     // They are read once per query tile. What is computed from arguments alone, as cached or quantised keys are,
     // is not worth the memory; what lies in a buffer anyway is.
@@ -190,12 +208,11 @@ FailureOr<StageShape> Decider::prepare(Operation *op, ArrayRef<Output> outputs) 
     for (Value value : flash.getValues())
       wanted.push_back({value, "values"});
     llvm::erase_if(wanted, [&](auto &side) { return !readsBuffer(side.first); });
-  } else if (auto rope = dyn_cast<RopeOp>(op)) {
-    // One angle serves all heads.
-    wanted = {{rope.getCos(), "cos"}, {rope.getSin(), "sin"}};
+  } else if (auto rope = dyn_cast<RopeOp>(op); rope && failed(storeAngles(rope))) {
+    return failure();
   }
   for (auto [value, name] : wanted)
-    if (!isPlainRead(value) && !mayBeAbsent(value) && failed(storePointwise(value, name)))
+    if (failed(storeUnlessPlain(value, name)))
       return failure();
   return kind;
 }
@@ -212,34 +229,46 @@ static StringAttr innermostAxis(const Output &output, const Layout &layout) {
   return index ? index.getAxisAttr() : StringAttr();
 }
 
-FailureOr<StageShape> Decider::prepareContract(ContractOp op, ArrayRef<Output> outputs) {
-  auto ownAxes = [](Value side, Value other) {
-    return llvm::count_if(valueType(side).getAxes(), [&](StringAttr axis) { return !valueType(other).hasAxis(axis); });
-  };
-  auto misfit = [&](Value side, Value other) -> StringRef {
-    if (!valueType(side).getElementType().isF32())
-      return "it does not compute in f32";
-    if (ownAxes(side, other) == 0)
-      return "one side has no axis of its own, as a product of matrices has";
-    return mayBeAbsent(side) ? "elements of one side may be absent" : "";
-  };
-  auto pointByPoint = [&](StringRef why) {
-    remarkMissed(op.getLoc(), "this contraction is computed point by point", why);
-    return StageShape::Nest;
-  };
+/// What the stage computes along rows, from the output backwards.
+SmallVector<Operation *> Decider::rowOpsOf(const Output &output) const {
+  SmallVector<Value> work;
+  if (output.stored)
+    work.push_back(output.stored);
+  for (WriteOp write : output.writes)
+    llvm::append_range(work, valuesReadBy(write));
+  llvm::SetVector<Operation *> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (op && value != output.result && !progress.stored.contains(value) && seen.insert(op))
+      llvm::append_range(work, valuesReadBy(op));
+  }
+  SmallVector<Operation *> used = seen.takeVector();
+  llvm::erase_if(used, [&](Operation *op) { return !progress.joined.contains(op); });
+  return used;
+}
+
+FailureOr<StageShape> Decider::prepareContract(ContractOp op, const Output &output) {
   Value row = op.getLhs(), lane = op.getRhs();
-  for (StringRef why : {misfit(row, lane), misfit(lane, row)})
-    if (!why.empty())
-      return pointByPoint(why);
-  // Lanes run along the innermost stored axis, so that whole vectors are stored.
-  StringAttr innermost = innermostAxis(outputs.front(), layout);
-  bool rowHas = innermost && valueType(row).hasAxis(innermost), laneHas = innermost && valueType(lane).hasAxis(innermost);
-  if ((rowHas && !laneHas) || (rowHas == laneHas && !isPlainRead(row) && isPlainRead(lane)))
+  StringRef misfit = whyNoLanes(row, lane, signature), laneMisfit = whyNoLanes(lane, row, signature);
+  bool rowCan = misfit.empty(), laneCan = laneMisfit.empty();
+  if (!rowCan && !laneCan) {
+    remarkMissed(op.getLoc(), "this contraction is computed point by point", laneMisfit);
+    return StageShape::Nest;
+  }
+  // Lanes run along the innermost stored axis, so that whole vectors are stored, or along the rows that are finished.
+  StringAttr innermost = innermostAxis(output, layout);
+  for (Operation *rowOp : rowOpsOf(output)) {
+    innermost = rowAxis(rowOp);
+    if (auto rope = dyn_cast<RopeOp>(rowOp); rope && failed(storeAngles(rope)))
+      return failure();
+  }
+  auto has = [&](Value side) { return innermost && valueType(side).hasAxis(innermost); };
+  bool prefersRow = has(row) == has(lane) ? !isPlainRead(row) && isPlainRead(lane) : has(row);
+  if (!laneCan || (rowCan && prefersRow))
     std::swap(row, lane);
-  // Rows may be passed over where they do not exist; nothing else may.
-  if (llvm::any_of(valueType(lane).getAxes(), [&](StringAttr axis) { return signature.findAxis(axis).isRagged(); }))
-    return pointByPoint("its columns are ragged");
-  if (!isPlainRead(row) && failed(storePointwise(row, "rows")))
+  // What may be absent is not stored so: it is packed where it is needed.
+  if (!isPlainRead(row) && !mayBeAbsent(row) && failed(storePointwise(row, "rows")))
     return failure();
   laneSides[op] = lane;
   return StageShape::Contract;

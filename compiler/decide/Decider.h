@@ -10,6 +10,7 @@
 #include "compiler/decide/Dependences.h"
 #include "compiler/decide/Layout.h"
 #include "compiler/decide/Outputs.h"
+#include "compiler/decide/RowOps.h"
 #include "compiler/decide/StageSchedules.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -37,11 +38,16 @@ private:
   LogicalResult store(Value value);
   /// Stores a pointwise value that the next stage wants to read plainly; `name` where the program has none.
   LogicalResult storePointwise(Value value, llvm::StringRef name);
-  /// Emits the stage of a heavy operation; `root` is the write for whose sake, or null.
+  /// Emits the stage of a heavy operation, or the one that it joins; `root` is the write for whose sake, or null.
   LogicalResult emitHeavy(mlir::Operation *op, WriteOp root);
+  /// Stores what the outputs of `op` need beside its results.
+  LogicalResult storeSides(llvm::ArrayRef<Output> outputs);
   /// Sees to it that a stage of its own kind can read what `op` reads; the kind that it is.
-  mlir::FailureOr<StageShape> prepare(mlir::Operation *op, llvm::ArrayRef<Output> outputs);
-  mlir::FailureOr<StageShape> prepareContract(ContractOp op, llvm::ArrayRef<Output> outputs);
+  mlir::FailureOr<StageShape> prepare(mlir::Operation *op);
+  mlir::FailureOr<StageShape> prepareContract(ContractOp op, const Output &output);
+  llvm::SmallVector<mlir::Operation *> rowOpsOf(const Output &output) const;
+  LogicalResult storeUnlessPlain(Value value, llvm::StringRef name);
+  LogicalResult storeAngles(RopeOp rope);
 
   /// One stage: `op` (or null), then what its outputs say.
   LogicalResult emitStage(mlir::Operation *op, StageShape kind, llvm::ArrayRef<Output> outputs,

@@ -27,7 +27,7 @@ void Dependences::collectLeaves(Value value, Value inStage, Values &leaves) cons
   if (value == inStage || progress.stored.contains(value))
     return;
   Operation *op = value.getDefiningOp();
-  if (isHeavy(op)) {
+  if (isHeavy(op) && !progress.joined.contains(op)) {
     leaves.insert(value);
   } else if (auto take = dyn_cast<TakeOp>(op)) {
     if (!progress.stored.contains(take.getValue()))
@@ -69,7 +69,7 @@ bool Dependences::isComputable(Value value, Value inStage) const {
     if (auto read = dyn_cast<ReadOp>(op); read && !seesItsTime(read))
       return false;
     for (Value operand : valuesReadBy(op))
-      work.push_back({operand, inPlace && isPointwise(op)});
+      work.push_back({operand, inPlace && (isPointwise(op) || progress.joined.contains(op))});
   }
   return true;
 }

@@ -18,6 +18,8 @@ struct Progress {
   llvm::DenseSet<mlir::Operation *> written;
   /// Operations whose stage is being put together.
   llvm::DenseSet<mlir::Operation *> running;
+  /// Rotations and reductions that the stage which is being put together can compute as well.
+  llvm::DenseSet<mlir::Operation *> joined;
 };
 
 class Dependences {

@@ -12,9 +12,11 @@ bool OutputPlanner::sidesAreComputable(Operation *op) const {
   return llvm::all_of(valuesReadBy(op), [&](Value value) { return dependences.isComputable(value, result); });
 }
 
-bool OutputPlanner::overSameAxes(Operation *op) const {
-  return op->getBlock() == &block && isPointwise(op) &&
-         valueType(op->getResult(0)).getAxes() == valueType(result).getAxes();
+bool OutputPlanner::joins(Operation *op) const {
+  if (op->getBlock() != &block || !(isPointwise(op) || progress.joined.contains(op)))
+    return false;
+  ArrayRef<StringAttr> axes = valueType(op->getResult(0)).getAxes();
+  return llvm::all_of(axes, [&](StringAttr axis) { return valueType(result).hasAxis(axis); }) && sidesAreComputable(op);
 }
 
 bool OutputPlanner::canWrite(WriteOp write) const {
@@ -23,47 +25,59 @@ bool OutputPlanner::canWrite(WriteOp write) const {
          (write == root || isNeverRead(write.getRef())) && sidesAreComputable(write);
 }
 
-bool OutputPlanner::endsInWrites(Operation *op, SmallVectorImpl<WriteOp> &writes) const {
-  if (progress.written.contains(op))
+bool OutputPlanner::ends(Operation *op, Walk &walk) const {
+  if (progress.written.contains(op) || walk.done.contains(op))
     return true;
   if (auto write = dyn_cast<WriteOp>(op)) {
     if (!canWrite(write))
       return false;
-    if (!llvm::is_contained(writes, write))
-      writes.push_back(write);
+    walk.writes.insert(op);
     return true;
   }
-  return overSameAxes(op) && sidesAreComputable(op) && !op->use_empty() &&
-         llvm::all_of(op->getUsers(), [&](Operation *user) { return endsInWrites(user, writes); });
+  if (walk.stop && walk.stop.getDefiningOp() == op)
+    return true;
+  bool all = joins(op) && !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) { return ends(user, walk); });
+  if (all)
+    walk.done.insert(op);
+  return all;
 }
 
-bool OutputPlanner::canFollow(Operation *op, Value from) const {
-  // What may be absent is not stored so.
-  bool absent = isa<WhereOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
-                  return operand != from && mayBeAbsent(operand);
-                });
-  return overSameAxes(op) && !absent && sidesAreComputable(op);
+SmallVector<Value> OutputPlanner::candidates() const {
+  llvm::SetVector<Operation *> ops;
+  SmallVector<Value> work{result}, found;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers())
+      if (!isa<WriteOp>(user) && joins(user) && ops.insert(user))
+        work.push_back(user->getResult(0));
+  SmallVector<Operation *> ordered = ops.takeVector();
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *op : ordered) {
+    Value value = op->getResult(0);
+    // What may be absent is not stored so.
+    if (valueType(value).getAxes() == valueType(result).getAxes() && !mayBeAbsent(value))
+      found.push_back(value);
+  }
+  found.push_back(result);
+  return found;
 }
 
 Output OutputPlanner::plan(Value planned) {
   result = planned;
   Output output{result, {}, {}};
-  for (Value current = result;;) {
-    llvm::SetVector<Operation *> others;
-    for (Operation *user : current.getUsers()) {
-      SmallVector<WriteOp> writes(output.writes);
-      if (endsInWrites(user, writes))
-        output.writes = writes;
+  for (Value stored : candidates()) {
+    Walk onTheWay{stored, {}, {}};
+    if (stored != result && !llvm::all_of(result.getUsers(), [&](Operation *user) { return ends(user, onTheWay); }))
+      continue;
+    for (Operation *user : stored.getUsers()) {
+      Walk behind{{}, onTheWay.done, onTheWay.writes};
+      if (ends(user, behind))
+        onTheWay = {stored, {}, behind.writes};
       else
-        others.insert(user);
+        output.stored = stored;
     }
-    if (others.empty())
-      break;
-    if (others.size() > 1 || !canFollow(others.front(), current)) {
-      output.stored = current;
-      break;
-    }
-    current = others.front()->getResult(0);
+    for (Operation *write : onTheWay.writes)
+      output.writes.push_back(cast<WriteOp>(write));
+    break;
   }
   llvm::sort(output.writes, [](WriteOp a, WriteOp b) { return a->isBeforeInBlock(b); });
   return output;

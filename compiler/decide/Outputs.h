@@ -20,8 +20,8 @@ struct Output {
   llvm::SmallVector<WriteOp> writes;
 };
 
-/// Follows `result` as far as its readers are pointwise over the same axes. `root`, when given, is the write that may
-/// happen now although its tensor is read by the program.
+/// Follows `result` as far as its readers are pointwise over the same axes, or have joined its stage. `root`, when given, is
+/// the write that may happen now although its tensor is read by the program.
 class OutputPlanner {
 public:
   OutputPlanner(mlir::Block &block, const Progress &progress, const Dependences &dependences, WriteOp root)
@@ -30,13 +30,20 @@ public:
   Output plan(mlir::Value result);
 
 private:
+  /// Operations that end in writes of this stage or in `stop`, and those writes.
+  struct Walk {
+    mlir::Value stop;
+    llvm::DenseSet<mlir::Operation *> done;
+    llvm::SetVector<mlir::Operation *> writes;
+  };
   bool sidesAreComputable(mlir::Operation *op) const;
-  /// Whether a reader ends in writes that this stage can do, and in nothing else.
-  bool endsInWrites(mlir::Operation *op, llvm::SmallVectorImpl<WriteOp> &writes) const;
+  /// Whether this stage can compute `op` from what it has at a point or along a row.
+  bool joins(mlir::Operation *op) const;
   bool canWrite(WriteOp write) const;
-  /// Whether a value for others can be computed by the reader instead of being stored before it.
-  bool canFollow(mlir::Operation *op, mlir::Value from) const;
-  bool overSameAxes(mlir::Operation *op) const;
+  /// Whether a reader ends in writes that this stage can do or goes through `walk.stop`, and nowhere else.
+  bool ends(mlir::Operation *op, Walk &walk) const;
+  /// What may be stored instead of the result, the last one first.
+  llvm::SmallVector<mlir::Value> candidates() const;
 
   mlir::Block &block;
   const Progress &progress;

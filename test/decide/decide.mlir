@@ -56,9 +56,9 @@ attn.program @rows(in "x" %x : !attn.ref<[S, D], f32>, in "w" %w : !attn.ref<[E,
 
 // -----
 
-// A product without an axis of one side's own, as of a matrix with a vector, is a nest.
+// A product without an axis of one side's own, as of a matrix with a vector, has lanes along the other side's.
 // CHECK-LABEL: attn.kernel @vector
-// CHECK: attn.stage {{ *}}nest
+// CHECK: attn.stage {{ *}}contract
 // CHECK: attn.contract
 attn.program @vector(in "x" %x : !attn.ref<[D], f32>, in "w" %w : !attn.ref<[E, D], f32>, out "y" %y : !attn.ref<[E], f32>)
     axes [<D = x.0>, <E = w.0>] facts [] {
