@@ -95,6 +95,13 @@ FailureOr<FlashAxes> FlashAxes::of(FlashOp flash, const Signature &signature) {
   return axes;
 }
 
+AxisList FlashAxes::rowAxes() const {
+  AxisList all(rows);
+  if (lane)
+    all.push_back(lane);
+  return all;
+}
+
 //===----------------------------------------------------------------------===//
 // Scratch
 //===----------------------------------------------------------------------===//
@@ -124,9 +131,10 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
   maximum = perBlock(queries);
   sum = perBlock(queries);
   Value wide = f.mul(queries, f.i64(2));
-  lower = perBlock(wide);
-  upper = perBlock(wide);
-  bounds = perBlock(f.i64(8));
+  for (unsigned r = 0; r < shape.ranges; ++r)
+    ranges.push_back({perBlock(wide), perBlock(wide), perBlock(f.i64(8))});
+  leaves = perBlock(f.i64(4 * shape.leaves));
+  answer = perBlock(f.i64(2));
   weights = reserve(f.mul(keys, queries));
 }
 
@@ -156,6 +164,8 @@ public:
     shape.queries = shape.lanes * shape.vectors;
     shape.blocks = std::max<int64_t>(1, schedule.getQueryTile() / shape.queries);
     shape.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / shape.rows) * shape.rows;
+    shape.ranges = flash.getNumRanges();
+    shape.leaves = TileMask::of(flash, axes.rowAxes()).leaves.size();
     return success();
   }
 

@@ -14,8 +14,9 @@ using namespace attn;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 FlashTask::FlashTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const FlashShape &shape)
-    : f(f), stage(stage), flash(flash), axes(axes), shape(shape), expressions(f, shape.lanes), base(f.workerScratch()),
-      scratch(f, axes, shape), vectorType(f.vectorOf(shape.lanes, f.builder().getF32Type())) {
+    : f(f), stage(stage), flash(flash), axes(axes), shape(shape), expressions(f, shape.lanes),
+      tiles(TileMask::of(flash, axes.rowAxes())), base(f.workerScratch()), scratch(f, axes, shape),
+      vectorType(f.vectorOf(shape.lanes, f.builder().getF32Type())) {
   // score = term, or term * factor with a factor that does not depend on the key?
   Block &region = flash.getBody().front();
   Value score = flash.getScore();
@@ -80,14 +81,19 @@ void FlashTask::bindKey(Value key) {
 // Start of a tile
 //===----------------------------------------------------------------------===//
 
-/// Binds the rows and lanes of a block. Blocks that share a range of queries lie
-/// together, so that a tile covers few keys.
-void FlashTask::bindBlock(Value block) {
+/// Binds the axes of rows that are not along lanes.
+void FlashTask::bindRow(Value block) {
   Values counts;
   for (StringAttr axis : axes.rows)
     counts.push_back(f.extent(axis));
   for (auto [axis, index] : llvm::zip(axes.rows, splitTask(f, f.rem(block, otherRows()), counts)))
     expressions.bind(axis, index);
+}
+
+/// Binds the rows and lanes of a block. Blocks that share a range of queries lie
+/// together, so that a tile covers few keys.
+void FlashTask::bindBlock(Value block) {
+  bindRow(block);
   if (!axes.lane)
     return;
   Value firstQuery = firstQueryOf(block), extent = expressions.extentAt(axes.lane);
@@ -159,53 +165,6 @@ void FlashTask::scaleQuery(Value panel, Value extent) {
   });
 }
 
-/// Evaluates the key bounds of a block's rows, keeps them and their extremes, and
-/// gives the smallest lower and the largest upper.
-std::pair<Value, Value> FlashTask::storeBounds(Value number) {
-  OpBuilder &b = f.builder();
-  Location loc = f.loc();
-  Value keys = keyCount();
-  if (!hasBounds())
-    return {f.i64(0), keys};
-  Value extremes[4] = {keys, f.i64(0), keys, f.i64(0)}; // lower: min, max; upper: min, max
-  for (int64_t v = 0; v < shape.vectors; ++v) {
-    Value all = f.splat(keys, shape.lanes), none = f.splat(f.i64(0), shape.lanes);
-    Value lower = none, upper = all;
-    auto restrict = [&](Value bound, bool isLower) {
-      Datum datum = expressions.evaluateLanes(bound, v);
-      if (isLower)
-        lower = arith::MaxSIOp::create(b, loc, lower, datum.value);
-      else
-        upper = arith::MinSIOp::create(b, loc, upper, datum.value);
-      if (datum.present) // A bound that is absent lets nothing pass.
-        upper = arith::SelectOp::create(b, loc, datum.present, upper, none);
-    };
-    for (Value bound : flash.getLower())
-      restrict(bound, true);
-    for (Value bound : flash.getUpper())
-      restrict(bound, false);
-    upper = arith::MaxSIOp::create(b, loc, upper, none);
-    lower = arith::MinSIOp::create(b, loc, lower, all);
-    // Lanes beyond the extent see nothing and count nowhere.
-    Value inside = expressions.laneMask(v);
-    auto padded = [&](Value value, Value outside) -> Value {
-      return inside ? arith::SelectOp::create(b, loc, inside, value, outside).getResult() : value;
-    };
-    auto reduced = [&](vector::CombiningKind kind, Value value) -> Value {
-      return vector::ReductionOp::create(b, loc, kind, value);
-    };
-    extremes[0] = f.min(extremes[0], reduced(vector::CombiningKind::MINSI, padded(lower, all)));
-    extremes[1] = f.max(extremes[1], reduced(vector::CombiningKind::MAXSI, padded(lower, none)));
-    extremes[2] = f.min(extremes[2], reduced(vector::CombiningKind::MINSI, padded(upper, all)));
-    extremes[3] = f.max(extremes[3], reduced(vector::CombiningKind::MAXSI, padded(upper, none)));
-    storeIntegers(lower, at(scratch.lower, number), v * shape.lanes);
-    storeIntegers(upper, at(scratch.upper, number), v * shape.lanes);
-  }
-  for (auto [i, extreme] : llvm::enumerate(extremes))
-    storeIntegers(extreme, at(scratch.bounds, number), i);
-  return {extremes[0], extremes[3]};
-}
-
 /// Statistics and outputs before any key: the sink, if there is one, is a key without a value.
 void FlashTask::startBlock(Value number) {
   OpBuilder &b = f.builder();
@@ -227,20 +186,26 @@ void FlashTask::startBlock(Value number) {
   }
 }
 
-/// Prepares all blocks of the tile; gives the range of keys that any of them sees.
-std::pair<Value, Value> FlashTask::emitStart(Value firstBlock, Value count) {
-  Values init{keyCount(), f.i64(0)};
-  Values range = f.loop(f.i64(0), count, f.i64(1), init, [&](Value number, ValueRange carried) -> Values {
+/// Prepares all blocks of the tile; gives per range the first key that any of them sees and the end.
+FunctionScope::Values FlashTask::emitStart(Value firstBlock, Value count) {
+  Values init;
+  for (unsigned r = 0; r < rangeCount(); ++r)
+    init.append({keyCount(), f.i64(0)});
+  return f.loop(f.i64(0), count, f.i64(1), init, [&](Value number, ValueRange carried) -> Values {
     expressions.enter(number.getParentBlock()->getParentOp());
     Value block = f.add(firstBlock, number);
     bindBlock(block);
     packQuery(number, firstQueryOf(block));
     startBlock(number);
-    auto [low, high] = storeBounds(number);
+    Values ends = storeBounds(number);
+    storeLeaves(number);
     expressions.leave();
-    return {f.min(carried[0], low), f.max(carried[1], high)};
+    for (unsigned r = 0; r < rangeCount(); ++r) {
+      ends[2 * r] = f.min(carried[2 * r], ends[2 * r]);
+      ends[2 * r + 1] = f.max(carried[2 * r + 1], ends[2 * r + 1]);
+    }
+    return ends;
   });
-  return {range[0], range[1]};
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,21 +213,30 @@ std::pair<Value, Value> FlashTask::emitStart(Value firstBlock, Value count) {
 //===----------------------------------------------------------------------===//
 
 void FlashTask::emitKeyTile(Value firstBlock, Value count, Value firstKey, Value length) {
+  auto emitHere = [&] { emitSeenTile(firstBlock, count, firstKey, length); };
+  if (hasMap())
+    f.when(answerTile(firstBlock, count, firstKey, length), emitHere);
+  else
+    emitHere();
+}
+
+/// A key tile of which some block sees something.
+void FlashTask::emitSeenTile(Value firstBlock, Value count, Value firstKey, Value length) {
   packKeys(firstKey, length);
   Value finite = packValues(firstKey, length);
   f.loop(f.i64(0), count, f.i64(1), [&](Value number) {
     Operation *loop = number.getParentBlock()->getParentOp();
-    Value low = f.i64(0), high = length;
-    if (hasBounds()) {
-      Value smallest = loadIntegers(at(scratch.bounds, number), 0, false);
-      Value largest = loadIntegers(at(scratch.bounds, number), 3, false);
-      low = f.max(low, f.sub(smallest, firstKey));
-      high = f.min(high, f.sub(largest, firstKey));
+    KeyRange block = keysSeenBy(number, firstKey, length);
+    Value sees = f.less(block.low, block.high);
+    if (hasMap()) {
+      Value answer = loadIntegers(at(scratch.answer, number), 0, false);
+      sees = expressions.both(sees, f.less(f.i64(0), answer));
+      block.holds = f.less(f.i64(1), answer);
     }
-    f.when(f.less(low, high), [&] {
+    f.when(sees, [&] {
       expressions.enter(loop);
       bindBlock(f.add(firstBlock, number));
-      emitBlock({number, low, high}, firstKey, length, finite);
+      emitBlock(block, firstKey, length, finite);
       expressions.leave();
     });
   });
@@ -321,14 +295,26 @@ LogicalResult FlashTask::emit(Value task) {
 
 void FlashTask::emitTile(Value firstBlock) {
   Value count = f.min(f.i64(shape.blocks), f.sub(blockCount(), firstBlock));
-  auto [low, high] = emitStart(firstBlock, count);
+  Values ranges = emitStart(firstBlock, count);
+  Value low = ranges[0], high = ranges[1];
+  for (unsigned r = 1; r < rangeCount(); ++r) {
+    low = f.min(low, ranges[2 * r]);
+    high = f.max(high, ranges[2 * r + 1]);
+  }
   Value step = f.i64(shape.keyTile);
   Value start = f.mul(f.div(f.max(low, f.i64(0)), step), step);
   f.loop(start, high, step, [&](Value firstKey) {
-    expressions.enter(firstKey.getParentBlock()->getParentOp());
+    Operation *loop = firstKey.getParentBlock()->getParentOp();
     Value length = f.min(step, f.sub(high, firstKey));
-    emitKeyTile(firstBlock, count, firstKey, length);
-    expressions.leave();
+    auto emitHere = [&] {
+      expressions.enter(loop);
+      emitKeyTile(firstBlock, count, firstKey, length);
+      expressions.leave();
+    };
+    if (rangeCount() == 1)
+      emitHere();
+    else // Between ranges lie tiles that nobody sees.
+      f.when(seesKeyTile(ranges, firstKey), emitHere);
   });
   f.loop(f.i64(0), count, f.i64(1), [&](Value number) {
     expressions.enter(number.getParentBlock()->getParentOp());

@@ -11,6 +11,7 @@
 
 #include "compiler/cpu/Packing.h"
 #include "compiler/cpu/StageLowering.h"
+#include "compiler/optimize/TileCondition.h"
 
 namespace attn {
 
@@ -22,6 +23,9 @@ struct FlashAxes {
   AxisList keys;
   llvm::SmallVector<mlir::StringAttr> contracted; ///< one per score term
   llvm::SmallVector<mlir::StringAttr> widths;     ///< one per value
+
+  /// What queries have and keys and values do not.
+  AxisList rowAxes() const;
 
   /// Sorts the axes of `flash`; a diagnostic says what this stage cannot do.
   static mlir::FailureOr<FlashAxes> of(FlashOp flash, const Signature &signature);
@@ -39,6 +43,8 @@ struct FlashShape {
   int64_t queries; ///< of a register block: lanes * vectors
   int64_t blocks;  ///< register blocks in a query tile
   int64_t keyTile; ///< keys, a multiple of rows
+  unsigned ranges; ///< of keys that a row sees
+  unsigned leaves; ///< of what can be told of the mask for whole tiles
 };
 
 /// Register blocks of a batch entry that has so many queries along the lane axis (null without one).
@@ -54,8 +60,13 @@ struct FlashScratch {
   llvm::SmallVector<Part> output;     ///< per value: [width][queries] of each block
   llvm::SmallVector<Part> turned;     ///< per value: [queries][width] of the block that is finished
   Part maximum, sum;                  ///< [queries] of each block
-  Part lower, upper;                  ///< [queries] of i64 of each block
-  Part bounds;                        ///< smallest and largest lower, smallest and largest upper: 4 i64
+  struct Range {
+    Part lower, upper; ///< [queries] of i64 of each block
+    Part extremes;     ///< smallest and largest lower, smallest and largest upper: 4 i64
+  };
+  llvm::SmallVector<Range> ranges;    ///< of keys that rows see
+  Part leaves;                        ///< smallest and largest of each leaf of the mask: i64
+  Part answer;                        ///< what the mask says for the block and this key tile: i64
   Value weights;                      ///< [keyTile][queries]
   llvm::SmallVector<Part> key, value; ///< packed tiles; pitch is that of a row
   Value size;                         ///< of everything, in f32
@@ -77,6 +88,7 @@ private:
   struct KeyRange {
     Value number;   ///< within the tile
     Value low, high; ///< keys of the tile that it sees: [low, high)
+    Value holds;     ///< whether the mask holds for all of them; null where nothing is known
   };
 
   // FlashStage.cpp: the walk over blocks and key tiles; FlashFinish.cpp: what follows it.
@@ -90,17 +102,41 @@ private:
   Value hasBlocks(Value firstBlock);
   void emitTile(Value firstBlock);
   Value blockCount();
-  std::pair<Value, Value> emitStart(Value firstBlock, Value count);
+  Values emitStart(Value firstBlock, Value count);
   void startBlock(Value number);
   void packQuery(Value number, Value firstQuery);
   void packLonelyQuery(unsigned term, Value panel);
   void scaleQuery(Value panel, Value extent);
-  std::pair<Value, Value> storeBounds(Value number);
   void emitKeyTile(Value firstBlock, Value count, Value firstKey, Value length);
+  void emitSeenTile(Value firstBlock, Value count, Value firstKey, Value length);
   void finishBlock(Value number, Value firstQuery);
   void turnOutput(unsigned value, Value number, llvm::ArrayRef<Value> inverse);
   void writeOutput(WriteOp write, Value number, Value firstQuery);
   void writeRow(WriteOp write, llvm::ArrayRef<Value> logSumExp);
+
+  // FlashRanges.cpp: which keys a row sees.
+  unsigned rangeCount() { return std::max(1u, flash.getNumRanges()); }
+  bool hasBounds() { return flash.getNumRanges() > 0; }
+  std::pair<Value, Value> boundsAt(unsigned range, int64_t vector);
+  Values storeBounds(Value number);
+  Value seesKeyTile(mlir::ValueRange ranges, Value firstKey);
+  KeyRange keysSeenBy(Value number, Value firstKey, Value length);
+  Values limitsOf(const KeyRange &block, Value firstKey, Value length);
+  Values maskScores(const KeyRange &block, Value firstKey, Value length, Value row, llvm::ArrayRef<Value> limits,
+                    llvm::ArrayRef<Value> scores, mlir::Operation *loop);
+  Value seenInRange(unsigned range, const KeyRange &block, Value firstKey, Value length, Value key, int64_t vector);
+
+  // FlashMap.cpp: what the mask says for whole tiles.
+  bool hasMap() { return tiles.condition.isUseful(); }
+  TileExtremes<Value> extremesWith(TileExtremes<Value> lanes, Datum datum, Value exists);
+  TileExtremes<Value> reduced(TileExtremes<Value> lanes);
+  TileExtremes<Value> noExtremes();
+  void storeLeaves(Value number);
+  Values keyExtremes(Value firstKey, Value length);
+  TileExtremes<Value> pairExtremes(Value leaf, Value block, Value firstKey, const KeyRange &keys, mlir::Operation *loop);
+  void bindRow(Value block);
+  void bindKeyLanes(Value first, Value end);
+  Value answerTile(Value firstBlock, Value count, Value firstKey, Value length);
 
   // FlashTile.cpp: one register block against one key tile.
   void packKeys(Value firstKey, Value length);
@@ -109,14 +145,12 @@ private:
   Values emitScores(const KeyRange &block, Value firstKey, Value length, mlir::ValueRange maxima);
   Values rawScores(unsigned term, Value number, Value row);
   Values scoresAt(Value key, llvm::ArrayRef<Values> raw, unsigned r, mlir::Operation *loop);
-  Values maskByBounds(const KeyRange &block, Value firstKey, Value length, Value row, llvm::ArrayRef<Value> scores);
   Values emitPowers(const KeyRange &block, llvm::ArrayRef<Value> shift, mlir::ValueRange sums, bool marksAbsent);
   void rescale(Value number, llvm::ArrayRef<Value> grew, llvm::ArrayRef<Value> factors);
   void emitMixes(const KeyRange &block, bool skipsAbsent);
 
   // Small helpers.
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
-  bool hasBounds() { return !flash.getLower().empty() || !flash.getUpper().empty(); }
   Value keyCount();
   void bindKey(Value key);
   Value at(const FlashScratch::Part &part, Value number) { return f.add(part.offset, f.mul(number, part.pitch)); }
@@ -134,6 +168,7 @@ private:
   const FlashAxes &axes;
   const FlashShape &shape;
   Expressions expressions;
+  TileMask tiles;
   Value base; ///< the worker's scratch
   FlashScratch scratch;
   mlir::VectorType vectorType;

@@ -117,10 +117,6 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
       if (isSoftmax())
         score = arith::MulFOp::create(b, f.loc(), score, floats(log2OfE));
     }
-    if (flash.getMask()) {
-      Datum mask = expressions.evaluate(flash.getMask(), v);
-      present = expressions.both(present, expressions.both(mask.value, mask.present));
-    }
     if (present)
       score = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), score,
                                       isSoftmax() ? floats(-infinity) : sentinel());
@@ -130,58 +126,12 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
   return scores;
 }
 
-/// Marks keys outside of each lane's bounds as absent, unless the register block lies within all of them.
-FunctionScope::Values FlashTask::maskByBounds(const KeyRange &block, Value firstKey, Value length, Value row,
-                                              ArrayRef<Value> scores) {
-  OpBuilder &b = f.builder();
-  Location loc = f.loc();
-  Value from = f.i64(0), to = length;
-  if (hasBounds()) {
-    from = f.max(from, f.sub(loadIntegers(at(scratch.bounds, block.number), 1, false), firstKey));
-    to = f.min(to, f.sub(loadIntegers(at(scratch.bounds, block.number), 2, false), firstKey));
-  }
-  Value behind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, row, from);
-  Value before = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, f.add(row, f.i64(shape.rows)), to);
-  Value full = arith::AndIOp::create(b, loc, behind, before);
-  return f.choose(
-      full, ValueRange(scores).getTypes(), [&] { return Values(scores.begin(), scores.end()); },
-      [&] {
-        Type narrow = f.vectorOf(shape.lanes, b.getI32Type());
-        auto relative = [&](const FlashScratch::Part &part, int64_t v) -> Value {
-          Value bound = loadIntegers(at(part, block.number), v * shape.lanes, true);
-          bound = arith::SubIOp::create(b, loc, bound, f.splat(firstKey, shape.lanes));
-          bound = arith::MinSIOp::create(b, loc, bound, f.splat(length, shape.lanes));
-          bound = arith::MaxSIOp::create(b, loc, bound, f.splat(f.i64(0), shape.lanes));
-          return arith::TruncIOp::create(b, loc, narrow, bound);
-        };
-        auto keyLanes = [&](Value key) {
-          return f.splat(arith::TruncIOp::create(b, loc, b.getI32Type(), key), shape.lanes);
-        };
-        Values lower, upper, masked;
-        for (int64_t v = 0; v < shape.vectors; ++v) {
-          upper.push_back(hasBounds() ? relative(scratch.upper, v) : keyLanes(length));
-          if (hasBounds())
-            lower.push_back(relative(scratch.lower, v));
-        }
-        Value absent = isSoftmax() ? floats(-infinity) : sentinel();
-        for (int64_t r = 0; r < shape.rows; ++r) {
-          Value key = keyLanes(f.add(row, f.i64(r)));
-          for (int64_t v = 0; v < shape.vectors; ++v) {
-            Value seen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, key, upper[v]);
-            if (hasBounds())
-              seen = expressions.both(seen, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, key, lower[v]));
-            masked.push_back(arith::SelectOp::create(b, loc, seen, scores[r * shape.vectors + v], absent));
-          }
-        }
-        return masked;
-      });
-}
-
 /// Stores the block's scores and gives the rows' maxima.
 FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKey, Value length, ValueRange maxima) {
   Value rows = f.i64(shape.rows);
   Value start = f.mul(f.div(block.low, rows), rows);
   Value lastKey = f.sub(keyCount(), f.i64(1));
+  Values limits = limitsOf(block, firstKey, length);
   return f.loop(start, block.high, rows, maxima, [&](Value row, ValueRange carried) {
     Operation *loop = row.getParentBlock()->getParentOp();
     SmallVector<Values> raw;
@@ -193,7 +143,7 @@ FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKe
       Value key = f.min(f.add(f.add(firstKey, row), f.i64(r)), lastKey);
       llvm::append_range(scores, scoresAt(key, raw, r, loop));
     }
-    scores = maskByBounds(block, firstKey, length, row, scores);
+    scores = maskScores(block, firstKey, length, row, limits, scores, loop);
     Values next(carried.begin(), carried.end());
     for (int64_t r = 0; r < shape.rows; ++r)
       for (int64_t v = 0; v < shape.vectors; ++v) {

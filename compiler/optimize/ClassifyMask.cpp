@@ -1,9 +1,8 @@
 //===- ClassifyMask.cpp - attn-classify-mask --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "compiler/optimize/LinearForm.h"
+#include "compiler/optimize/MaskReader.h"
 #include "compiler/optimize/Passes.h"
-#include <limits>
 
 #define DEBUG_TYPE "attn-classify-mask"
 
@@ -15,160 +14,268 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
-static Value number(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-}
-
-/// x - y, or the end of 64 bits behind which it lies.
-static Value stoppedDifference(OpBuilder &builder, Location loc, Value x, Value y) {
-  return mapOf(builder, loc, {x, y}, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
-    Value x = scalars[0], y = scalars[1], zero = number(b, loc, 0);
-    Value difference = arith::SubIOp::create(b, loc, x, y);
-    // It overflowed where the signs of x and y differ and that of the difference is not the sign of x.
-    Value signs = arith::AndIOp::create(b, loc, arith::XOrIOp::create(b, loc, x, y),
-                                        arith::XOrIOp::create(b, loc, x, difference));
-    Value overflowed = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, signs, zero);
-    Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, zero);
-    Value end = arith::SelectOp::create(b, loc, negative, number(b, loc, std::numeric_limits<int64_t>::min()),
-                                        number(b, loc, std::numeric_limits<int64_t>::max()));
-    return arith::SelectOp::create(b, loc, overflowed, end, difference);
-  });
-}
-
-static Value stoppedIncrement(OpBuilder &builder, Location loc, Value value) {
-  return mapOf(builder, loc, value, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
-    Value most = number(b, loc, std::numeric_limits<int64_t>::max() - 1);
-    return arith::AddIOp::create(b, loc, arith::MinSIOp::create(b, loc, scalars[0], most), number(b, loc, 1));
-  });
+/// The one place that says what became of a mask.
+static void explainMask(FlashOp flash, const llvm::Twine &why) {
+  emitRemark(flash.getLoc(), "part of the mask is evaluated pair by pair: ") << why;
 }
 
 namespace {
 
-/// Takes the mask of one flash apart. All bounds hold together, so their order does not matter; a part that is
-/// evaluated although an earlier one fails cannot be seen, because that one excludes the key.
+/// Builds the bounds of ranges as values in front of the flash.
+class BoundBuilder {
+public:
+  BoundBuilder(OpBuilder &builder, FlashOp flash, ArrayRef<Value> symbols)
+      : builder(builder), loc(flash.getLoc()), keys(axisNames(flash.getOver())), symbols(symbols) {}
+
+  /// The smallest lower bound of a hull; null: 0.
+  Value lowerOf(const KeyHull &hull) {
+    Value smallest;
+    for (const KeyRange &range : hull) {
+      Value largest = joined<arith::MaxSIOp>(range.lower);
+      if (!largest)
+        return {};
+      smallest = join<arith::MinSIOp>(smallest, largest);
+    }
+    return position(smallest);
+  }
+
+  /// The largest upper bound of a hull; null: all keys.
+  Value upperOf(const KeyHull &hull) {
+    Value largest;
+    for (const KeyRange &range : hull) {
+      Value smallest = joined<arith::MinSIOp>(range.upper);
+      if (!smallest && range.conditions.empty())
+        return {};
+      if (!smallest)
+        smallest = keyExtent();
+      for (const AffineForm &condition : range.conditions)
+        smallest = where(condition, smallest);
+      largest = join<arith::MaxSIOp>(largest, smallest);
+    }
+    return position(largest);
+  }
+
+  Value number(int64_t value) { return constantOf(builder, loc, builder.getI64IntegerAttr(value)); }
+
+  Value allKeys() { return position(keyExtent()); }
+
+private:
+  /// The extent of the axis that is bounded.
+  Value keyExtent() { return extentOf(builder, loc, keys.front()); }
+
+  template <typename Op>
+  Value join(Value x, Value y) {
+    if (!x || x == y)
+      return y;
+    return mapOf(builder, loc, {x, y}, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      return Op::create(b, loc, scalars[0], scalars[1]);
+    });
+  }
+
+  template <typename Op>
+  Value joined(ArrayRef<KeyBound> bounds) {
+    Value result;
+    for (const KeyBound &bound : bounds)
+      result = join<Op>(result, valueOf(bound));
+    return result;
+  }
+
+  /// From an index of the outermost key axis to the position of the first key that has it.
+  Value position(Value index) {
+    if (!index || keys.size() == 1)
+      return index;
+    SmallVector<Value> inputs{index};
+    for (StringAttr axis : keys)
+      inputs.push_back(extentOf(builder, loc, axis));
+    return mapOf(builder, loc, inputs, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+      Value result = arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, scalars[0], zero), scalars[1]);
+      for (Value extent : scalars.drop_front(2))
+        result = arith::MulIOp::create(b, loc, result, extent);
+      return result;
+    });
+  }
+
+  /// `upper` in rows where the condition is at least 0; elsewhere no key.
+  Value where(const AffineForm &condition, Value upper) {
+    Value holds = truthOf(condition), none = number(0);
+    Value inputs[] = {holds, upper};
+    return SelectOp::create(builder, loc, ValueType::get(unionOfAxes(inputs), builder.getI64Type()), holds, upper, none);
+  }
+
+  Value truthOf(const AffineForm &condition) {
+    for (auto [variable, times] : condition.terms) // A condition comes alone.
+      if (Value symbol = symbols[variable.number]; valueType(symbol).isCondition())
+        return times > 0 ? symbol : notOf(builder, loc, symbol);
+    return mapOf(builder, loc, sumOf(condition), [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, scalars[0], zero);
+    });
+  }
+
+  Value valueOf(const KeyBound &bound) {
+    Value sum = sumOf(bound.form);
+    if (bound.divisor == 1)
+      return sum;
+    return mapOf(builder, loc, sum, [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      Value divisor = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(bound.divisor));
+      return arith::FloorDivSIOp::create(b, loc, scalars[0], divisor);
+    });
+  }
+
+  /// The sum of small symbols first, then of those that may be anything in 64 bits. A window of 2^63 - 1 is wide and
+  /// not narrow: sums stop at the ends of 64 bits, differences of two wide numbers first.
+  Value sumOf(const AffineForm &form) {
+    SmallVector<std::pair<int64_t, Value>> small;
+    SmallVector<Value> plus, minus;
+    for (auto [variable, times] : form.terms) {
+      Value symbol = symbols[variable.number];
+      if (isSmallValue(symbol))
+        small.push_back({times, symbol});
+      else
+        (times > 0 ? plus : minus).push_back(multiple(symbol, times > 0 ? times : -times));
+    }
+    Value sum;
+    for (auto [x, y] : llvm::zip(plus, minus))
+      sum = addWide(sum, stoppedDifference(builder, loc, x, y));
+    bool hasSmall = !small.empty() || form.constant;
+    if (plus.size() > minus.size()) {
+      for (Value x : ArrayRef(plus).drop_front(minus.size()))
+        sum = addWide(sum, x);
+    } else if (minus.size() > plus.size()) {
+      sum = addWide(sum, smallSum(small, form.constant));
+      for (Value y : ArrayRef(minus).drop_front(plus.size()))
+        sum = stoppedDifference(builder, loc, sum, y);
+      return sum;
+    }
+    return hasSmall || !sum ? addWide(sum, smallSum(small, form.constant)) : sum;
+  }
+
+  Value addWide(Value x, Value y) { return x ? stoppedSum(builder, loc, x, y) : y; }
+
+  Value multiple(Value value, int64_t times) {
+    if (times == 1)
+      return value;
+    return mapOf(builder, loc, value, [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      return arith::MulIOp::create(b, loc, scalars[0],
+                                   arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(times)));
+    });
+  }
+
+  Value smallSum(ArrayRef<std::pair<int64_t, Value>> parts, int64_t constant) {
+    if (parts.empty())
+      return number(constant);
+    if (parts.size() == 1 && parts[0].first == 1 && constant == 0)
+      return parts[0].second;
+    SmallVector<Value> inputs = llvm::map_to_vector(parts, [](auto &part) { return part.second; });
+    return mapOf(builder, loc, inputs, [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      auto number = [&](int64_t value) -> Value {
+        return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+      };
+      Value sum;
+      for (auto [part, scalar] : llvm::zip(parts, scalars))
+        if (int64_t times = part.first; times != -1) {
+          Value term = times == 1 ? Value(scalar) : arith::MulIOp::create(b, loc, scalar, number(times));
+          sum = sum ? Value(arith::AddIOp::create(b, loc, sum, term)) : term;
+        }
+      bool leads = !sum; // the constant, for want of anything else
+      if (leads)
+        sum = number(constant);
+      for (auto [part, scalar] : llvm::zip(parts, scalars))
+        if (part.first == -1)
+          sum = arith::SubIOp::create(b, loc, sum, scalar);
+      if (constant && !leads)
+        sum = arith::AddIOp::create(b, loc, sum, number(constant));
+      return sum;
+    });
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  AxisList keys;
+  ArrayRef<Value> symbols;
+};
+
+/// Takes the mask of one flash apart. A part that is evaluated although an earlier one fails cannot be seen, because
+/// that one excludes the key.
 class MaskClassifier {
 public:
-  MaskClassifier(FlashOp flash)
-      : flash(flash), outer(flash), inner(OpBuilder::atBlockTerminator(&flash.getBody().front())),
-        key(axisNames(flash.getOver()).front()), forms(outer, key, &flash.getBody()) {}
+  explicit MaskClassifier(FlashOp flash)
+      : flash(flash), outer(flash), inner(OpBuilder::atBlockTerminator(&flash.getBody().front())), reader(flash, outer) {}
 
   void run() {
-    addConjunct(flash.getMask());
-    Value residual;
-    for (Value conjunct : residuals)
-      residual = andOf(inner, conjunct.getLoc(), residual, conjunct);
-    Operation *yield = flash.getBody().front().getTerminator();
-    SmallVector<Value> yielded{flash.getScore()};
-    if (residual)
-      yielded.push_back(residual);
-    yield->setOperands(yielded);
-    flash.getLowerMutable().append(lower);
-    flash.getUpperMutable().append(upper);
+    addConjuncts(flash.getMask());
+    std::vector<Formula> formulas;
+    for (Value conjunct : conjuncts)
+      formulas.push_back(reader.read(conjunct));
+    KeyRanges ranges = rangesOf(reader.problemOf(std::move(formulas)), FlashOp::mostRanges);
+    if (!ranges.reason.empty())
+      explainMask(flash, ranges.reason);
+    addBounds(ranges);
+    leave(ranges);
     eraseDead(flash.getBody().front());
   }
 
 private:
-  void addConjunct(Value condition) {
+  void addConjuncts(Value condition) {
     if (auto both = condition.getDefiningOp<AndOp>()) {
-      addConjunct(both.getLhs());
-      addConjunct(both.getRhs());
-      return;
+      addConjuncts(both.getLhs());
+      addConjuncts(both.getRhs());
+    } else {
+      conjuncts.push_back(condition);
     }
-    if (!valueType(condition).hasAxis(key) && addRowCondition(condition))
+  }
+
+  void addBounds(const KeyRanges &ranges) {
+    if (!ranges.excludes())
       return;
-    if (auto map = condition.getDefiningOp<MapOp>())
-      if (addScalar(map, cast<YieldOp>(map.getBody().front().getTerminator()).getOperand(0)))
+    BoundBuilder bounds(outer, flash, reader.getSymbols());
+    SmallVector<Value> lower, upper;
+    for (const KeyHull &hull : ranges.hulls) {
+      lower.push_back(bounds.lowerOf(hull));
+      upper.push_back(bounds.upperOf(hull));
+    }
+    if (ranges.hulls.empty())
+      upper.push_back(bounds.number(0));
+    auto add = [](MutableOperandRange operands, ArrayRef<Value> values, llvm::function_ref<Value()> otherwise) {
+      if (llvm::none_of(values, [](Value value) { return bool(value); }))
         return;
-    residuals.push_back(condition);
+      for (Value value : values)
+        operands.append(value ? value : otherwise());
+    };
+    add(flash.getLowerMutable(), lower, [&] { return bounds.number(0); });
+    add(flash.getUpperMutable(), upper, [&] { return bounds.allKeys(); });
   }
 
-  /// A condition without the key axis sees all keys of a row, or none.
-  bool addRowCondition(Value condition) {
-    Value outside = forms.outside(condition);
-    if (!outside)
-      return false;
-    Location loc = condition.getLoc();
-    Value extent = extentOf(outer, loc, key), none = constantOf(outer, loc, outer.getI64IntegerAttr(0));
-    Value inputs[] = {outside, extent, none};
-    upper.push_back(SelectOp::create(outer, loc, ValueType::get(unionOfAxes(inputs), outer.getI64Type()), outside,
-                                     extent, none));
-    return true;
-  }
-
-  /// A comparison, or several joined within one map. Nothing is kept of a map that is bounds in part only.
-  bool addScalar(MapOp map, Value scalar) {
-    size_t lowers = lower.size(), uppers = upper.size();
-    if (addScalarPart(map, scalar))
-      return true;
-    lower.truncate(lowers);
-    upper.truncate(uppers);
-    return false;
-  }
-
-  bool addScalarPart(MapOp map, Value scalar) {
-    if (auto both = scalar.getDefiningOp<arith::AndIOp>())
-      return addScalarPart(map, both.getLhs()) && addScalarPart(map, both.getRhs());
-    auto compare = scalar.getDefiningOp<arith::CmpIOp>();
-    if (!compare || !compare.getLhs().getType().isInteger(64))
-      return false;
-    std::optional<LinearForm> lhs = forms.ofScalar(map, compare.getLhs()), rhs = forms.ofScalar(map, compare.getRhs());
-    return lhs && rhs && addComparison(compare.getPredicate(), *lhs, *rhs, compare.getLoc());
-  }
-
-  /// lhs - rhs + offset without the key. A window of 2^63 - 1 is wide and not narrow: where the difference may leave 64
-  /// bits although both sides do not, it stops at their ends.
-  Value restOfDifference(const LinearForm &lhs, const LinearForm &rhs, int64_t offset, Location loc) {
-    if (lhs.isSmall() && rhs.isSmall())
-      return lhs.plus(rhs.scaled(-1)).rest(outer, loc, offset);
-    Value difference = lhs.rest(outer, loc, 0);
-    if (rhs.constant || !rhs.parts.empty())
-      difference = stoppedDifference(outer, loc, difference, rhs.rest(outer, loc, 0));
-    return offset ? stoppedIncrement(outer, loc, difference) : difference;
-  }
-
-  /// With the key once more on the left, `key predicate rhs - lhs`; once more on the right, turned around.
-  bool addComparison(arith::CmpIPredicate predicate, const LinearForm &lhs, const LinearForm &rhs, Location loc) {
-    using P = arith::CmpIPredicate;
-    int64_t times = lhs.coefficient - rhs.coefficient;
-    if (times != 1 && times != -1)
-      return false;
-    bool turned = times == -1;
-    const LinearForm &plus = turned ? lhs : rhs, &minus = turned ? rhs : lhs;
-    auto below = [&](int64_t offset) { upper.push_back(restOfDifference(plus, minus, offset, loc)); };
-    auto from = [&](int64_t offset) { lower.push_back(restOfDifference(plus, minus, offset, loc)); };
-    switch (predicate) {
-    case P::slt: // t < bound
-      turned ? from(1) : below(0);
-      return true;
-    case P::sle:
-      turned ? from(0) : below(1);
-      return true;
-    case P::sgt:
-      turned ? below(0) : from(1);
-      return true;
-    case P::sge:
-      turned ? below(1) : from(0);
-      return true;
-    case P::eq:
-      from(0);
-      below(1);
-      return true;
-    default:
-      return false;
-    }
+  /// What does not follow from lying in a range stays the condition.
+  void leave(const KeyRanges &ranges) {
+    Value left;
+    for (auto [conjunct, isLeft] : llvm::zip(conjuncts, ranges.isLeft))
+      if (isLeft)
+        left = andOf(inner, conjunct.getLoc(), left, conjunct);
+    SmallVector<Value> yielded{flash.getScore()};
+    if (left)
+      yielded.push_back(left);
+    flash.getBody().front().getTerminator()->setOperands(yielded);
   }
 
   FlashOp flash;
   OpBuilder outer, inner;
-  StringAttr key;
-  LinearForms forms;
-  SmallVector<Value> lower, upper, residuals;
+  MaskReader reader;
+  SmallVector<Value> conjuncts;
 };
+
+/// Positions of keys count along axes whose extents are the same for all.
+bool canHaveRanges(FlashOp flash) {
+  Signature signature(Signature::around(flash));
+  AxisList keys = axisNames(flash.getOver());
+  return llvm::none_of(ArrayRef(keys).drop_front(), [&](StringAttr key) { return signature.findAxis(key).isRagged(); });
+}
 
 struct ClassifyMask : attn::impl::ClassifyMaskBase<ClassifyMask> {
   void runOnOperation() override {
     getOperation().walk([](FlashOp flash) {
-      if (flash.getMask() && flash.getOver().size() == 1)
+      if (flash.getMask() && canHaveRanges(flash))
         MaskClassifier(flash).run();
     });
     eraseDead(getOperation().getBody().front());

@@ -40,11 +40,12 @@ def Fuse : Pass<"attn-fuse", "::attn::ProgramOp"> {
 }
 
 def ClassifyMask : Pass<"attn-classify-mask", "::attn::ProgramOp"> {
-  let summary = "conditions on a key's index into bounds";
+  let summary = "conditions on keys into ranges of keys";
   let description = [{
-    The parts of a flash's mask that compare the key's index, once, with a value that lacks the key axis become
-    lower and upper bounds of the keys that are seen; so do the parts that lack the key axis altogether. What is left
-    stays a condition. A kernel visits the keys between the bounds only, and where nothing is left evaluates no mask.
+    The affine part of a flash's mask (comparisons of sums of indices and of integers that a row knows; and, or, not,
+    quotients and remainders by constants) becomes ranges of keys, by MLIR's Presburger library. What follows from
+    lying in a range is evaluated nowhere; what does not stays a condition: parts that depend on data of keys, and affine parts
+    with gaps or with more than eight ranges, of which a remark tells. Of several key axes the outermost is ranged over.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

@@ -47,8 +47,10 @@ static LogicalResult verifyBounds(FlashOp op, ArrayRef<StringAttr> over) {
   for (Value bound : rows)
     if (!valueType(bound).isInteger()) // flash_c3
       return op.emitOpError("a bound is an i64 value");
-  if (!rows.empty() && over.size() != 1) // flash_c3
-    return op.emitOpError("bounds need a single key axis");
+  if (!op.getLower().empty() && !op.getUpper().empty() && op.getLower().size() != op.getUpper().size()) // flash_c5
+    return op.emitOpError("a range of keys has a lower and an upper bound");
+  if (op.getNumRanges() > FlashOp::mostRanges) // flash_c5
+    return op.emitOpError("has more than ") << FlashOp::mostRanges << " ranges of keys";
   if (op.getSink())
     rows.push_back(op.getSink());
   for (Value value : rows)

@@ -274,15 +274,17 @@ def Attn_FlashOp : Attn_Op<"flash", [Pure, AttrSizedOperandSegments, SingleBlock
   let summary = "scores, normaliser and mixes without a table of scores";
   let description = [{
     Score term i is `contract(queries[i], keys[i], over: contracted[i])`. The region takes one value per term and
-    yields the score and, optionally, a condition under which it is present. `lower <= t < upper` (each a value without the key axis, all
-    of them hold) bound the single key axis `over` where `attn-classify-mask` has moved them out of the condition.
+    yields the score and, optionally, a condition under which it is present. `attn-classify-mask` moves what it can of the condition into
+    ranges of keys: a key at position t is seen where `lower[i] <= t < upper[i]` for some i, or where there are no ranges, and the
+    condition holds as well. Ranges may overlap and be empty; without `lower` all of them begin at 0, without `upper` they end with the keys. Several key axes are counted row-major: of `over ["I", "J"]` t is `i * J + j`.
     Mix j is `contract(weights, values[j], over)`. A score of -inf is absent. Results: one mix per value, then the
     natural log-sum-exp when `logsumexp` is set. The value may be present in part: absent elements contribute nothing.
 
     1. Each term has query, key and contracted axes that both have. (flash_c1)
     2. The region takes one value per term and yields a float, or a float and a condition. (flash_c2)
-    3. Bounds and sink lack the key axes; bounds are integers, and there are bounds only over one key axis. (flash_c3)
+    3. Bounds and sink lack the key axes; bounds are integers. (flash_c3)
     4. Mix j has the score's and the value's axes without the key axes; the log-sum-exp has the score's without them. (flash_c4)
+    5. Where there are lower and upper bounds, there are as many of both; eight of each at most. (flash_c5)
 
     Online softmax: Milakov and Gimelshein (2018); tiling: Dao et al., FlashAttention (2022), algorithm 1.
   }];
@@ -300,6 +302,12 @@ def Attn_FlashOp : Attn_Op<"flash", [Pure, AttrSizedOperandSegments, SingleBlock
     ::mlir::Value getScore();
     /// The condition under which a score is present; null when always.
     ::mlir::Value getMask();
+    /// How many ranges of keys a flash may have.
+    static constexpr unsigned mostRanges = 8;
+    unsigned getNumRanges() { return std::max(getLower().size(), getUpper().size()); }
+    /// The bounds of a range; null where it begins at 0, or ends with the keys.
+    ::mlir::Value getLowerOf(unsigned range) { return getLower().empty() ? ::mlir::Value() : getLower()[range]; }
+    ::mlir::Value getUpperOf(unsigned range) { return getUpper().empty() ? ::mlir::Value() : getUpper()[range]; }
   }];
 }
 

@@ -6,6 +6,7 @@ namespace attn::reference {
 
 using llvm::Error;
 using llvm::Expected;
+using llvm::SmallVector;
 using mlir::StringAttr;
 
 /// Makes scores absent where the condition does not hold.
@@ -22,19 +23,64 @@ static Error applyMask(FlashOp op, Tensor &score, const Tensor &mask) {
   return Error::success();
 }
 
-/// Makes scores absent whose key lies before a lower or at or past an upper
-/// bound.
-static void applyBound(Tensor &score, StringAttr keyAxis, const Tensor &bound,
-                       bool isLower) {
-  auto d = static_cast<size_t>(score.find(keyAxis));
+/// Whether a key at position `key` lies in a range, and what is doubtful about
+/// that.
+static std::pair<bool, uint8_t> isInRange(const Tensor *lower, int64_t l,
+                                          const Tensor *upper, int64_t u,
+                                          int64_t key) {
+  bool seen = true;
+  uint8_t flags = 0;
+  if (lower) {
+    seen &= (lower->flags[l] & Present) && key >= lower->integer[l];
+    flags |= lower->flags[l];
+  }
+  if (upper) {
+    seen &= (upper->flags[u] & Present) && key < upper->integer[u];
+    flags |= upper->flags[u];
+  }
+  return {seen, flags & (Bad | Unsure)};
+}
+
+/// Makes scores absent whose key lies in none of the ranges.
+static void applyRanges(Machine &machine, FlashOp op, Tensor &score) {
+  if (op.getNumRanges() == 0)
+    return;
+  SmallVector<size_t> keys;
+  for (StringAttr axis : axisNames(op.getOver()))
+    keys.push_back(static_cast<size_t>(score.find(axis)));
   Cursor at(score.axes, score.shape);
-  unsigned b = at.follow(bound);
+  struct Range {
+    const Tensor *lower, *upper;
+    unsigned l, u;
+  };
+  SmallVector<Range> ranges;
+  auto follow = [&](mlir::Value bound) -> std::pair<const Tensor *, unsigned> {
+    if (!bound)
+      return {nullptr, 0};
+    const Tensor &tensor = machine.get(bound);
+    return {&tensor, at.follow(tensor)};
+  };
+  for (unsigned r = 0; r < op.getNumRanges(); ++r) {
+    auto [lower, l] = follow(op.getLowerOf(r));
+    auto [upper, u] = follow(op.getUpperOf(r));
+    ranges.push_back({lower, upper, l, u});
+  }
   for (int64_t i = 0, n = score.size(); i < n; ++i, at.next()) {
-    int64_t limit = bound.integer[at[b]], key = at.along(d);
-    uint8_t own = bound.flags[at[b]];
-    if (!(own & Present) || (isLower ? key < limit : key >= limit))
+    int64_t key = 0;
+    for (size_t d : keys)
+      key = key * score.shape[d] + at.along(d);
+    bool anySeen = false;
+    uint8_t doubts = 0;
+    for (const Range &range : ranges) {
+      auto [seen, flags] =
+          isInRange(range.lower, range.lower ? at[range.l] : 0, range.upper,
+                    range.upper ? at[range.u] : 0, key);
+      anySeen |= seen;
+      doubts |= flags;
+    }
+    if (!anySeen)
       score.flags[i] &= ~Present;
-    score.flags[i] |= own & (Bad | Unsure);
+    score.flags[i] |= doubts;
   }
 }
 
@@ -63,11 +109,7 @@ static Expected<Tensor> scoresOf(Machine &machine, FlashOp op) {
       return std::move(error);
   if (mask && mask.getParentBlock() == &body)
     machine.take(mask);
-  for (auto [bounds, isLower] :
-       {std::make_pair(op.getLower(), true), {op.getUpper(), false}})
-    for (mlir::Value bound : bounds)
-      applyBound(score, axisNames(op.getOver()).front(), machine.get(bound),
-                 isLower);
+  applyRanges(machine, op, score);
   return score;
 }
 

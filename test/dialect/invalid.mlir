@@ -420,3 +420,39 @@ attn.program @flash_c4_log_sum_exp(in "x" %x : !attn.ref<[S, E], f32>, out "y" %
     attn.yield %raw : !attn.value<[S, T], f32>
   }
 }
+
+// -----
+
+// flash_c5 pairs
+attn.program @flash_c5_pairs(in "x" %x : !attn.ref<[S, E], f32>, out "y" %y : !attn.ref<[S], f32>) axes [<S = x.0>, <E = x.1>, <T = S>, <I = E>] facts [] {
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %v = attn.read %x[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[E, S], f32>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %i = attn.index "I" : !attn.value<[I], i64>
+  %k = attn.read %x[%t, %e] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], f32>
+  %u = attn.read %x[%t, %i] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[I], i64>) -> !attn.value<[I, T], f32>
+  // expected-error @below {{a range of keys has a lower and an upper bound}}
+  %r = attn.flash softmax queries(%v) keys(%k) contracted [["E"]] values(%u) over ["T"] lower(%s, %s) upper(%s) : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>, !attn.value<[I, T], f32>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>) -> !attn.value<[I, S], f32> {
+  ^bb0(%raw : !attn.value<[S, T], f32>):
+    attn.yield %raw : !attn.value<[S, T], f32>
+  }
+}
+
+// -----
+
+// flash_c5 most
+attn.program @flash_c5_most(in "x" %x : !attn.ref<[S, E], f32>, out "y" %y : !attn.ref<[S], f32>) axes [<S = x.0>, <E = x.1>, <T = S>, <I = E>] facts [] {
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %v = attn.read %x[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[E, S], f32>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %i = attn.index "I" : !attn.value<[I], i64>
+  %k = attn.read %x[%t, %e] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], f32>
+  %u = attn.read %x[%t, %i] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[I], i64>) -> !attn.value<[I, T], f32>
+  // expected-error @below {{has more than 8 ranges of keys}}
+  %r = attn.flash softmax queries(%v) keys(%k) contracted [["E"]] values(%u) over ["T"] upper(%s, %s, %s, %s, %s, %s, %s, %s, %s) : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>, !attn.value<[I, T], f32>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>) -> !attn.value<[I, S], f32> {
+  ^bb0(%raw : !attn.value<[S, T], f32>):
+    attn.yield %raw : !attn.value<[S, T], f32>
+  }
+}

@@ -97,8 +97,8 @@ attn.kernel @decided(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.ref<[
     %e = attn.index "E" : !attn.value<[E], i64>
     %qv = attn.read %q[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[E, S], f32>
     %kv = attn.read %k[%t, %e] : (!attn.ref<[T, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], f32>
-    // CHECK: attn.flash {{ *}}softmax queries(%{{.*}}) keys(%{{.*}}) contracted {{\[\["E"\]\]}} values(%{{.*}}) over ["T"] upper(%{{.*}}) {logsumexp}
-    %out, %lse = attn.flash softmax queries(%qv) keys(%kv) contracted [["E"]] values(%kv) over ["T"] upper(%s) {logsumexp} : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>, !attn.value<[E, T], f32>, !attn.value<[S], i64>) -> (!attn.value<[E, S], f32>, !attn.value<[S], f32>) {
+    // CHECK: attn.flash {{ *}}softmax queries(%{{.*}}) keys(%{{.*}}) contracted {{\[\["E"\]\]}} values(%{{.*}}) over ["T"] lower(%{{.*}}, %{{.*}}) upper(%{{.*}}, %{{.*}}) {logsumexp}
+    %out, %lse = attn.flash softmax queries(%qv) keys(%kv) contracted [["E"]] values(%kv) over ["T"] lower(%s, %s) upper(%s, %s) {logsumexp} : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>, !attn.value<[E, T], f32>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>, !attn.value<[S], i64>) -> (!attn.value<[E, S], f32>, !attn.value<[S], f32>) {
     ^bb0(%raw : !attn.value<[S, T], f32>):
       attn.yield %raw : !attn.value<[S, T], f32>
     }

@@ -17,7 +17,7 @@ using llvm::StringRef;
 
 static cl::list<std::string> given("in", cl::desc("Inputs: x=x.npy, p=0.1, or all.npz with an array for each name"),
                                    cl::value_desc("NAME=file|number"), cl::sub(runCommand()), cl::sub(interpretCommand()),
-                                   cl::sub(checkCommand()), cl::sub(benchCommand()));
+                                   cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()));
 static cl::opt<std::string> outputFolder("out", cl::desc("Write results and inouts to this folder as NAME.npy"),
                                          cl::value_desc("folder"), cl::init("."), cl::sub(runCommand()),
                                          cl::sub(interpretCommand()));
@@ -169,11 +169,19 @@ llvm::Expected<AcceptedInputs> attnc::makeAcceptedInputs(const Signature &signat
   }
 }
 
-llvm::Expected<reference::Buffers> attnc::gatherInputs(const Signature &signature) {
+llvm::Expected<reference::Buffers> attnc::givenInputs(const Signature &signature) {
   reference::Buffers inputs;
   for (const std::string &text : given)
     if (llvm::Error error = addGiven(signature, text, inputs))
       return std::move(error);
+  return inputs;
+}
+
+llvm::Expected<reference::Buffers> attnc::gatherInputs(const Signature &signature) {
+  auto gathered = givenInputs(signature);
+  if (!gathered)
+    return gathered.takeError();
+  reference::Buffers inputs = std::move(*gathered);
   if (random_) {
     auto chosen = chosenExtents();
     if (!chosen)

@@ -17,6 +17,8 @@ bool hasGivenInputs();
 llvm::Expected<std::vector<std::pair<std::string, int64_t>>> chosenExtents();
 uint64_t chosenSeed();
 
+/// What --in gives.
+llvm::Expected<attn::reference::Buffers> givenInputs(const attn::Signature &signature);
 /// Inputs from --in, the rest from --set, --random and --seed.
 llvm::Expected<attn::reference::Buffers> gatherInputs(const attn::Signature &signature);
 

@@ -8,6 +8,7 @@
 #include "dialects/reference/Compare.h"
 #include "dialects/reference/Interpreter.h"
 #include "tools/attnc/Arguments.h"
+#include "tools/attnc/MaskMap.h"
 #include "tools/attnc/Memory.h"
 #include "tools/attnc/Options.h"
 #include "tools/attnc/Session.h"
@@ -35,6 +36,10 @@ static cl::opt<Form> form("emit", cl::desc("What to print"), cl::init(Form::MLIR
                           cl::values(clEnumValN(Form::MLIR, "mlir", "MLIR (default)"),
                                      clEnumValN(Form::Numpy, "numpy", "a NumPy module that computes the same in f64")),
                           cl::sub(inspectCommand()));
+static cl::opt<std::string> maskMap("mask-map", cl::ValueOptional,
+                                    cl::desc("Draw which tiles of queries and keys a mask leaves empty, partial and full "
+                                             "(extents: --set, data: --in); =svg as a picture"),
+                                    cl::value_desc("svg"), cl::sub(inspectCommand()));
 
 namespace {
 
@@ -173,6 +178,20 @@ int attnc::runInspect() {
     if (!decided)
       return failure;
     llvm::outs() << printSchedules(schedulesOf(*decided));
+    return success;
+  }
+  if (maskMap.getNumOccurrences()) {
+    if (!maskMap.empty() && maskMap != "svg") {
+      printError("--mask-map draws text, or with =svg a picture; '" + maskMap + "' is neither");
+      return couldNotRun;
+    }
+    auto classified = moduleAfter(*session, "classify-mask"), decided = moduleAfter(*session, "decide");
+    if (!classified || !decided)
+      return failure;
+    if (llvm::Error error = printMaskMap(*classified, *decided, maskMap == "svg")) {
+      printError(std::move(error));
+      return failure;
+    }
     return success;
   }
   if (memory) {

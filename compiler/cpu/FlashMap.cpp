@@ -1,0 +1,183 @@
+//===- FlashMap.cpp - what the mask says for whole tiles --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The part of a mask that depends on data, asked once per register block and key tile by the extremes of what it
+// compares: 0, no pair is seen; 2, the mask holds for every pair; 1, it must be asked for each. Extremes of the keys
+// are found once per key tile, those of the rows once per query tile.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashStage.h"
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+
+namespace {
+/// Builds what a tile condition computes.
+struct CodeLogic {
+  using Number = Value;
+  using Truth = Value;
+  FunctionScope &f;
+
+  Value truth(bool value) {
+    return arith::ConstantOp::create(f.builder(), f.loc(), f.builder().getBoolAttr(value));
+  }
+  Value number(int64_t value) { return f.i64(value); }
+  Value less(Value a, Value b) { return f.less(a, b); }
+  Value negate(Value a) { return arith::XOrIOp::create(f.builder(), f.loc(), a, truth(true)); }
+  Value both(Value a, Value b) { return arith::AndIOp::create(f.builder(), f.loc(), a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(f.builder(), f.loc(), a, b); }
+};
+} // namespace
+
+/// Extremes in lanes, of nothing.
+TileExtremes<Value> FlashTask::noExtremes() {
+  return {f.splat(f.i64(most), shape.lanes), f.splat(f.i64(least), shape.lanes)};
+}
+
+/// Extremes in lanes with one element more in each; an element that is absent may be anything, one that does not exist
+/// is nothing.
+TileExtremes<Value> FlashTask::extremesWith(TileExtremes<Value> lanes, Datum datum, Value exists) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Value value = datum.value;
+  if (getElementTypeOrSelf(value.getType()).isInteger(1))
+    value = arith::ExtUIOp::create(b, loc, f.vectorOf(shape.lanes, b.getI64Type()), value);
+  auto chosen = [&](Value condition, Value x, int64_t otherwise) -> Value {
+    return condition ? arith::SelectOp::create(b, loc, condition, x, f.splat(f.i64(otherwise), shape.lanes)).getResult() : x;
+  };
+  Value low = chosen(exists, chosen(datum.present, value, least), most);
+  Value high = chosen(exists, chosen(datum.present, value, most), least);
+  return {arith::MinSIOp::create(b, loc, lanes.smallest, low), arith::MaxSIOp::create(b, loc, lanes.largest, high)};
+}
+
+TileExtremes<Value> FlashTask::reduced(TileExtremes<Value> lanes) {
+  return {vector::ReductionOp::create(f.builder(), f.loc(), vector::CombiningKind::MINSI, lanes.smallest),
+          vector::ReductionOp::create(f.builder(), f.loc(), vector::CombiningKind::MAXSI, lanes.largest)};
+}
+
+/// Keeps the extremes of what the mask knows of the rows of a block.
+void FlashTask::storeLeaves(Value number) {
+  for (auto [i, leaf] : llvm::enumerate(tiles.leaves)) {
+    if (leaf.side != TileLeaf::Row)
+      continue;
+    TileExtremes<Value> lanes = noExtremes();
+    for (int64_t v = 0; v < shape.vectors; ++v)
+      lanes = extremesWith(lanes, expressions.evaluateLanes(leaf.value, v), expressions.laneMask(v));
+    TileExtremes<Value> extremes = reduced(lanes);
+    storeIntegers(extremes.smallest, at(scratch.leaves, number), 2 * i);
+    storeIntegers(extremes.largest, at(scratch.leaves, number), 2 * i + 1);
+  }
+}
+
+/// Binds the key axis along lanes from `first` on, those at `end` and behind it left out.
+void FlashTask::bindKeyLanes(Value first, Value end) {
+  expressions.bindLanes(axes.keys.front(), {first}, {maskBelow(f, first, end, shape.lanes)});
+  expressions.markExisting(axes.keys.front());
+}
+
+/// The extremes of what the mask knows of the keys of a tile: two for each leaf of theirs.
+FunctionScope::Values FlashTask::keyExtremes(Value firstKey, Value length) {
+  SmallVector<Value> leaves;
+  for (const TileLeaf &leaf : tiles.leaves)
+    if (leaf.side == TileLeaf::Key)
+      leaves.push_back(leaf.value);
+  if (leaves.empty())
+    return {};
+  Values init;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    TileExtremes<Value> none = noExtremes();
+    init.append({none.smallest, none.largest});
+  }
+  bool isOneAxis = axes.keys.size() == 1;
+  Value end = f.add(firstKey, length);
+  Values found = f.loop(firstKey, end, f.i64(isOneAxis ? shape.lanes : 1), init, [&](Value key, ValueRange carried) {
+    expressions.enter(key.getParentBlock()->getParentOp());
+    if (isOneAxis)
+      bindKeyLanes(key, end);
+    else
+      bindKey(key);
+    Values next;
+    for (auto [i, leaf] : llvm::enumerate(leaves)) {
+      TileExtremes<Value> lanes = extremesWith({carried[2 * i], carried[2 * i + 1]}, expressions.evaluateLanes(leaf),
+                                               isOneAxis ? expressions.laneMask() : Value());
+      next.append({lanes.smallest, lanes.largest});
+    }
+    expressions.leave();
+    return next;
+  });
+  Values ends;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    TileExtremes<Value> extremes = reduced({found[2 * i], found[2 * i + 1]});
+    ends.append({extremes.smallest, extremes.largest});
+  }
+  return ends;
+}
+
+/// The extremes of what is stored per pair, over the queries of a block and the keys of a tile that it sees, read along
+/// the keys.
+TileExtremes<Value> FlashTask::pairExtremes(Value leaf, Value block, Value firstKey, const KeyRange &keys,
+                                            Operation *loop) {
+  Value queries = f.i64(1), firstQuery;
+  if (axes.lane) {
+    expressions.enter(loop);
+    firstQuery = firstQueryOf(block);
+    queries = f.min(f.i64(shape.queries), f.sub(expressions.extentAt(axes.lane), firstQuery));
+    expressions.leave();
+  }
+  TileExtremes<Value> none = noExtremes();
+  Value from = f.add(firstKey, keys.low), end = f.add(firstKey, keys.high);
+  Values found = f.loop(f.i64(0), queries, f.i64(1), {none.smallest, none.largest}, [&](Value query, ValueRange outer) {
+    expressions.enter(query.getParentBlock()->getParentOp());
+    bindRow(block);
+    if (axes.lane) {
+      expressions.bind(axes.lane, f.add(firstQuery, query));
+      expressions.markExisting(axes.lane);
+    }
+    Values next = f.loop(from, end, f.i64(shape.lanes), outer, [&](Value key, ValueRange carried) -> Values {
+      expressions.enter(key.getParentBlock()->getParentOp());
+      bindKeyLanes(key, end);
+      TileExtremes<Value> lanes = extremesWith({carried[0], carried[1]}, expressions.evaluateLanes(leaf),
+                                               expressions.laneMask());
+      expressions.leave();
+      return {lanes.smallest, lanes.largest};
+    });
+    expressions.leave();
+    return next;
+  });
+  return reduced({found[0], found[1]});
+}
+
+/// Answers for a key tile and every block of the query tile; gives whether any block sees anything.
+Value FlashTask::answerTile(Value firstBlock, Value count, Value firstKey, Value length) {
+  CodeLogic logic{f};
+  Values ofKeys = keyExtremes(firstKey, length);
+  Values any = f.loop(f.i64(0), count, f.i64(1), {logic.truth(false)}, [&](Value number, ValueRange carried) -> Values {
+    Operation *loop = number.getParentBlock()->getParentOp();
+    KeyRange keys = keysSeenBy(number, firstKey, length);
+    auto ask = [&]() -> Values {
+      SmallVector<TileExtremes<Value>> extremes;
+      size_t ofKey = 0;
+      for (auto [i, leaf] : llvm::enumerate(tiles.leaves)) {
+        if (leaf.side == TileLeaf::Pair) {
+          extremes.push_back(pairExtremes(leaf.value, f.add(firstBlock, number), firstKey, keys, loop));
+        } else if (leaf.side == TileLeaf::Key) {
+          extremes.push_back({ofKeys[ofKey], ofKeys[ofKey + 1]});
+          ofKey += 2;
+        } else {
+          Value at = this->at(scratch.leaves, number);
+          extremes.push_back({loadIntegers(at, 2 * i, false), loadIntegers(at, 2 * i + 1, false)});
+        }
+      }
+      auto answer = answerFor(tiles.condition, ArrayRef(extremes), logic);
+      OpBuilder &b = f.builder();
+      Value some = arith::SelectOp::create(b, f.loc(), answer.must, f.i64(2), f.i64(1));
+      return {arith::SelectOp::create(b, f.loc(), answer.may, some, f.i64(0))};
+    };
+    Values answer = f.choose(f.less(keys.low, keys.high), {f.builder().getI64Type()}, ask, [&] { return Values{f.i64(0)}; });
+    storeIntegers(answer[0], at(scratch.answer, number), 0);
+    return {logic.either(carried[0], f.less(f.i64(0), answer[0]))};
+  });
+  return any[0];
+}

@@ -1,0 +1,66 @@
+//===- MaskTiles.h - a mask's tiles, computed -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks the interpreter for the bounds and the compared numbers of a flash, and sorts register blocks by the condition
+// that kernels follow too (`TileCondition`).
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_TOOLS_ATTNC_MASKTILES_H
+#define ATTN_TOOLS_ATTNC_MASKTILES_H
+
+#include "compiler/cpu/FlashStage.h"
+#include "dialects/reference/Buffer.h"
+#include "tools/attnc/Shapes.h"
+
+namespace attnc {
+
+enum class Tile { Empty, Partial, Full };
+
+/// A value at every point of its axes.
+struct Table {
+  attn::AxisList axes;
+  llvm::SmallVector<int64_t> shape;
+  attn::reference::Buffer numbers;
+};
+
+class MaskTiles {
+public:
+  /// `flash` stands in a program of its own module, which changes. Arguments outside of `given` are not known.
+  static llvm::Expected<MaskTiles> of(attn::FlashOp flash, const attn::FlashAxes &axes, const Extents &extents,
+                                      const attn::reference::Buffers &inputs, const attn::reference::Buffers &given);
+
+  int64_t queries() const { return queryCount; }
+  int64_t keys() const { return keyCount; }
+  /// The axes beside queries and keys on which the mask depends.
+  llvm::ArrayRef<mlir::StringAttr> entryAxes() const { return entries; }
+  /// Arguments that the mask reads and nobody gave.
+  llvm::ArrayRef<std::string> unknown() const { return missing; }
+
+  using Entry = llvm::DenseMap<mlir::StringAttr, int64_t>;
+  /// Queries [s0, s1) against keys [t0, t1).
+  Tile classify(const Entry &entry, int64_t s0, int64_t s1, int64_t t0, int64_t t1) const;
+  /// Pairs that are seen; nothing where that is not known.
+  std::optional<int64_t> visiblePairs(const Entry &entry) const;
+
+private:
+  struct Range {
+    std::optional<Table> lower, upper;
+    bool isKnown = true;
+  };
+  int64_t at(const Table &table, const Entry &entry, int64_t query, int64_t key) const;
+  std::pair<int64_t, int64_t> boundsOf(const Range &range, const Entry &entry, int64_t query) const;
+
+  mlir::StringAttr lane;
+  attn::AxisList keyAxes, entries;
+  llvm::SmallVector<int64_t> keyExtents;
+  int64_t queryCount = 1, keyCount = 1;
+  llvm::SmallVector<Range> ranges;
+  attn::TileMask mask;
+  std::vector<std::optional<Table>> leaves;
+  std::optional<Table> residual;
+  bool hasResidual = false;
+  std::vector<std::string> missing;
+};
+
+} // namespace attnc
+
+#endif // ATTN_TOOLS_ATTNC_MASKTILES_H
