@@ -173,6 +173,22 @@ bool attn::impliesConjunct(Value condition, Value wanted) {
 // Small questions
 //===----------------------------------------------------------------------===//
 
+arith::CmpIPredicate attn::swapped(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::slt:
+    return P::sgt;
+  case P::sle:
+    return P::sge;
+  case P::sgt:
+    return P::slt;
+  case P::sge:
+    return P::sle;
+  default:
+    return predicate;
+  }
+}
+
 std::optional<double> attn::floatConstant(Value value) {
   FloatAttr number;
   if (auto constant = value.getDefiningOp<ConstantOp>())

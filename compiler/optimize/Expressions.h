@@ -49,6 +49,9 @@ bool mayBeAbsent(mlir::Value value);
 /// Whether `condition` or one of the conditions that it is the conjunction of is `wanted`.
 bool impliesConjunct(mlir::Value condition, mlir::Value wanted);
 
+/// The predicate that y and x fulfil where x and y fulfil `predicate`; of signed comparisons.
+mlir::arith::CmpIPredicate swapped(mlir::arith::CmpIPredicate predicate);
+
 /// The float constant that `value` is, through maps of constants; nothing otherwise.
 std::optional<double> floatConstant(mlir::Value value);
 

@@ -252,7 +252,8 @@ private:
     }
     int64_t times = int64_t(numbers[0]);
     if (times == 0) {
-      range.conditions.push_back(formOf(numbers, 1));
+      if (AffineForm condition = formOf(numbers, 1); !isFact(condition))
+        range.conditions.push_back(condition);
     } else if (times > 0) { // t >= ceil(-rest / times)
       KeyBound bound{formOf(numbers, -1), times};
       bound.form.constant += times - 1;
@@ -262,6 +263,22 @@ private:
       bound.form.constant += -times;
       range.upper.push_back(bound);
     }
+  }
+
+  /// Whether a condition holds in every row: its opposite contradicts the facts.
+  bool isFact(const AffineForm &condition) const {
+    IntegerPolyhedron opposite(PresburgerSpace::getSetSpace(0, problem.symbols));
+    auto add = [&](const AffineForm &form, int64_t times, int64_t plus) {
+      std::vector<int64_t> numbers(problem.symbols + 1, 0);
+      for (auto [variable, coefficient] : form.terms)
+        numbers[variable.number] = times * coefficient;
+      numbers.back() = times * form.constant + plus;
+      opposite.addInequality(numbers);
+    };
+    add(condition, -1, -1);
+    for (const AffineForm &fact : problem.facts)
+      add(fact, 1, 0);
+    return opposite.isIntegerEmpty();
   }
 
   KeyRange rangeOf(const IntegerRelation &shadow) {

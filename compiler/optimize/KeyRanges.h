@@ -17,6 +17,7 @@ struct MaskProblem {
   std::vector<AffineForm> innerExtents; ///< of key axes 1, 2, ...
   std::vector<MaskQuotient> quotients;
   std::vector<Formula> conjuncts;
+  std::vector<AffineForm> facts = {}; ///< of symbols alone; at least 0 in every row
 };
 
 /// floor(form / divisor), of symbols alone.

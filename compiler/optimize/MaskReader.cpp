@@ -11,7 +11,7 @@ using namespace attn;
 static constexpr size_t mostCases = 8;
 
 MaskReader::MaskReader(FlashOp flash, OpBuilder &outer)
-    : outer(outer), keys(axisNames(flash.getOver())), rows(outer, keys, flash.getBody()) {}
+    : outer(outer), extents(knownExtents(Signature(Signature::around(flash)))), keys(axisNames(flash.getOver())), rows(outer, keys, flash.getBody()) {}
 
 MaskProblem MaskReader::problemOf(std::vector<Formula> conjuncts) {
   MaskProblem problem;
@@ -21,7 +21,23 @@ MaskProblem MaskReader::problemOf(std::vector<Formula> conjuncts) {
   problem.symbols = symbols.size();
   problem.quotients = quotients;
   problem.conjuncts = std::move(conjuncts);
+  problem.facts = facts();
   return problem;
+}
+
+/// Indices and extents are not negative, and indices are below their extents.
+std::vector<AffineForm> MaskReader::facts() const {
+  std::vector<AffineForm> facts;
+  for (auto [number, value] : llvm::enumerate(symbols)) {
+    AffineForm form = AffineForm::variable(MaskVariable::Symbol, number);
+    if (isa_and_nonnull<IndexOp, ExtentOp>(value.getDefiningOp()))
+      facts.push_back(form);
+    if (auto index = value.getDefiningOp<IndexOp>())
+      if (auto extent = extents.find(index.getAxis()); extent != extents.end())
+        if (auto below = sumOf(AffineForm::number(extent->second - 1), form, -1))
+          facts.push_back(*below);
+  }
+  return facts;
 }
 
 AffineForm MaskReader::symbol(Value value) {
@@ -90,7 +106,41 @@ Formula MaskReader::ofTruth(MapOp map, Value scalar, bool negated) {
   if (!compare || !compare.getLhs().getType().isInteger(64))
     return Formula::unknown();
   auto predicate = negated ? arith::invertPredicate(compare.getPredicate()) : compare.getPredicate();
-  Cases lhs = casesOf(map, compare.getLhs()), rhs = casesOf(map, compare.getRhs());
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  if (extremeOf(map, lhs).of.empty() && !extremeOf(map, rhs).of.empty()) {
+    std::swap(lhs, rhs);
+    predicate = swapped(predicate);
+  }
+  Extreme extreme = extremeOf(map, lhs);
+  using P = arith::CmpIPredicate;
+  bool isBelow = predicate == P::slt || predicate == P::sle, isAbove = predicate == P::sgt || predicate == P::sge;
+  if (extreme.of.empty() || (!isBelow && !isAbove))
+    return ofComparison(predicate, casesOf(map, lhs), casesOf(map, rhs));
+  // The largest is below what all are below: no case is told from another, and a window stays one range.
+  std::vector<Formula> parts;
+  for (const Cases &part : extreme.of)
+    parts.push_back(ofComparison(predicate, part, casesOf(map, rhs)));
+  return extreme.isLargest == isBelow ? Formula::all(std::move(parts)) : Formula::any(std::move(parts));
+}
+
+MaskReader::Extreme MaskReader::extremeOf(MapOp map, Value scalar) {
+  while (auto argument = dyn_cast<BlockArgument>(scalar)) {
+    map = map.getInputs()[argument.getArgNumber()].getDefiningOp<MapOp>();
+    if (!map)
+      return {};
+    scalar = cast<YieldOp>(map.getBody().front().getTerminator()).getOperand(0);
+  }
+  Operation *op = scalar.getDefiningOp();
+  if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
+    return {isa<arith::MaxSIOp>(op), {casesOf(map, op->getOperand(0)), casesOf(map, op->getOperand(1))}};
+  if (isa<math::AbsIOp>(op)) {
+    Cases x = casesOf(map, op->getOperand(0));
+    return {true, {x, negated(x)}};
+  }
+  return {};
+}
+
+Formula MaskReader::ofComparison(arith::CmpIPredicate predicate, const Cases &lhs, const Cases &rhs) {
   if (lhs.empty() || rhs.empty() || lhs.size() * rhs.size() > mostCases)
     return Formula::unknown();
   std::vector<Formula> alternatives;
@@ -156,6 +206,11 @@ MaskReader::Cases MaskReader::combined(
       cases.push_back({Formula::all({x.guard, y.guard}), *form});
     }
   return cases;
+}
+
+MaskReader::Cases MaskReader::negated(const Cases &cases) {
+  Cases zero{{Formula::always(), {}}};
+  return combined(zero, cases, [](const AffineForm &a, const AffineForm &b) { return sumOf(a, b, -1); });
 }
 
 MaskReader::Cases MaskReader::larger(const Cases &a, const Cases &b, bool isSmaller) {
@@ -251,8 +306,8 @@ MaskReader::Cases MaskReader::ofArithmetic(MapOp map, Operation *op) {
   if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
     return larger(operand(0), operand(1), isa<arith::MinSIOp>(op));
   if (isa<math::AbsIOp>(op)) {
-    Cases x = operand(0), zero{{Formula::always(), {}}};
-    return larger(x, combined(zero, x, minus), /*isSmaller=*/false);
+    Cases x = operand(0);
+    return larger(x, negated(x), /*isSmaller=*/false);
   }
   if (isa<arith::SelectOp>(op))
     return chosen(ofTruth(map, op->getOperand(0), false), ofTruth(map, op->getOperand(0), true), operand(1), operand(2));

@@ -36,10 +36,18 @@ private:
   using Cases = std::vector<Case>;
 
   AffineForm symbol(Value value);
+  std::vector<AffineForm> facts() const;
   Formula ofRowCondition(Value outside, bool negated);
   Formula ofCondition(Value condition, bool negated);
   Formula ofTruth(MapOp map, Value scalar, bool negated);
   Formula ofComparison(mlir::arith::CmpIPredicate predicate, const AffineForm &lhs, const AffineForm &rhs);
+  Formula ofComparison(mlir::arith::CmpIPredicate predicate, const Cases &lhs, const Cases &rhs);
+  /// The numbers of which an expression is the largest, or the smallest; none: it is no extreme.
+  struct Extreme {
+    bool isLargest = false;
+    std::vector<Cases> of;
+  };
+  Extreme extremeOf(MapOp map, Value scalar);
   Formula ofChoice(Formula condition, Formula otherwise, Formula onTrue, Formula onFalse);
   Cases casesOf(Value value);
   Cases casesOf(MapOp map, Value scalar);
@@ -47,11 +55,13 @@ private:
   Cases ofQuotient(const Cases &dividends, int64_t divisor);
   Cases combined(const Cases &a, const Cases &b,
                  llvm::function_ref<std::optional<AffineForm>(const AffineForm &, const AffineForm &)> join);
+  Cases negated(const Cases &cases);
   Cases larger(const Cases &a, const Cases &b, bool isSmaller);
   Cases chosen(Formula condition, Formula otherwise, const Cases &onTrue, const Cases &onFalse);
   bool isSmall(const AffineForm &form) const;
 
   mlir::OpBuilder &outer;
+  llvm::StringMap<int64_t> extents; ///< that are numbers
   AxisList keys;
   RowValues rows;
   llvm::SetVector<Value> symbols;

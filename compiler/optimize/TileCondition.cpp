@@ -90,22 +90,6 @@ private:
     return result;
   }
 
-  static arith::CmpIPredicate swapped(arith::CmpIPredicate predicate) {
-    using P = arith::CmpIPredicate;
-    switch (predicate) {
-    case P::slt:
-      return P::sgt;
-    case P::sle:
-      return P::sge;
-    case P::sgt:
-      return P::slt;
-    case P::sge:
-      return P::sle;
-    default:
-      return predicate;
-    }
-  }
-
   std::optional<unsigned> leafOf(MapOp map, Value scalar) {
     auto argument = dyn_cast<BlockArgument>(scalar);
     return argument ? leafOf(map.getInputs()[argument.getArgNumber()]) : std::nullopt;

@@ -4,6 +4,7 @@
 #include "compiler/optimize/RowValues.h"
 #include "dialects/reference/Interpreter.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
 #include <limits>
 
 using namespace mlir;

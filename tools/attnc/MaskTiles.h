@@ -53,7 +53,7 @@ private:
   attn::AxisList keyAxes, entries;
   llvm::SmallVector<int64_t> keyExtents;
   int64_t queryCount = 1, keyCount = 1;
-  llvm::SmallVector<Range> ranges;
+  std::vector<Range> ranges;
   attn::TileMask mask;
   std::vector<std::optional<Table>> leaves;
   std::optional<Table> residual;

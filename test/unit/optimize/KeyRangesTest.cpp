@@ -165,6 +165,15 @@ TEST(KeyRanges, RowsOfANeighbourhood) {
   EXPECT_EQ(ranges.hulls[0][0].lower[0].form, s);
 }
 
+TEST(KeyRanges, WhatHoldsInEveryRowIsNoCondition) {
+  // abs(j - s) <= 1 for some j with 0 <= j < 5 says that s is between -1 and 5; rows know that it is between 0 and 4.
+  Formula columns = Formula::all({atMost(key(1), s + 1), atMost(s, key(1) + 1)});
+  MaskProblem problem{2, 2, {AffineForm::number(5)}, {}, {columns, atMost(key(0), p)}};
+  EXPECT_EQ(soundRanges(problem).hulls[0][0].conditions.size(), 2u);
+  problem.facts = {s, AffineForm::number(4) - s};
+  EXPECT_TRUE(rangesOf(problem, 8).hulls[0][0].conditions.empty());
+}
+
 TEST(KeyRanges, MultiplesRoundInwards) {
   KeyRanges ranges = soundRanges({1, 2, {}, {}, {Formula::all({atMost(3 * t, s), atMost(p, 2 * t)})}});
   EXPECT_TRUE(nothingLeft(ranges));
