@@ -71,10 +71,22 @@ void FlashTask::storeLeaves(Value number) {
   }
 }
 
-/// Binds the key axis along lanes from `first` on, those at `end` and behind it left out.
-void FlashTask::bindKeyLanes(Value first, Value end) {
-  expressions.bindLanes(axes.keys.front(), {first}, {maskBelow(f, first, end, shape.lanes)});
-  expressions.markExisting(axes.keys.front());
+/// Visits keys [from, end) of the only key axis along lanes: whole vectors, which need no mask, then the rest.
+FunctionScope::Values FlashTask::overKeyLanes(Value from, Value end, ValueRange init,
+                                              llvm::function_ref<Values(ValueRange carried)> body) {
+  Value lanes = f.i64(shape.lanes);
+  Value rest = f.add(from, f.mul(f.div(f.sub(end, from), lanes), lanes));
+  auto loop = [&](Value from, Value to, ValueRange init, bool isMasked) {
+    return f.loop(from, to, lanes, init, [&](Value first, ValueRange carried) {
+      expressions.enter(first.getParentBlock()->getParentOp());
+      expressions.bindLanes(axes.keys.front(), {first}, {isMasked ? maskBelow(f, first, end, shape.lanes) : Value()});
+      expressions.markExisting(axes.keys.front());
+      Values next = body(carried);
+      expressions.leave();
+      return next;
+    });
+  };
+  return loop(rest, end, loop(from, rest, init, false), true);
 }
 
 /// The extremes of what the mask knows of the keys of a tile: two for each leaf of theirs.
@@ -90,23 +102,27 @@ FunctionScope::Values FlashTask::keyExtremes(Value firstKey, Value length) {
     TileExtremes<Value> none = noExtremes();
     init.append({none.smallest, none.largest});
   }
-  bool isOneAxis = axes.keys.size() == 1;
   Value end = f.add(firstKey, length);
-  Values found = f.loop(firstKey, end, f.i64(isOneAxis ? shape.lanes : 1), init, [&](Value key, ValueRange carried) {
-    expressions.enter(key.getParentBlock()->getParentOp());
-    if (isOneAxis)
-      bindKeyLanes(key, end);
-    else
-      bindKey(key);
+  auto add = [&](ValueRange carried) {
     Values next;
     for (auto [i, leaf] : llvm::enumerate(leaves)) {
       TileExtremes<Value> lanes = extremesWith({carried[2 * i], carried[2 * i + 1]}, expressions.evaluateLanes(leaf),
-                                               isOneAxis ? expressions.laneMask() : Value());
+                                               axes.keys.size() == 1 ? expressions.laneMask() : Value());
       next.append({lanes.smallest, lanes.largest});
     }
-    expressions.leave();
     return next;
-  });
+  };
+  Values found;
+  if (axes.keys.size() == 1)
+    found = overKeyLanes(firstKey, end, init, add);
+  else
+    found = f.loop(firstKey, end, f.i64(1), init, [&](Value key, ValueRange carried) {
+      expressions.enter(key.getParentBlock()->getParentOp());
+      bindKey(key);
+      Values next = add(carried);
+      expressions.leave();
+      return next;
+    });
   Values ends;
   for (size_t i = 0; i < leaves.size(); ++i) {
     TileExtremes<Value> extremes = reduced({found[2 * i], found[2 * i + 1]});
@@ -135,12 +151,9 @@ TileExtremes<Value> FlashTask::pairExtremes(Value leaf, Value block, Value first
       expressions.bind(axes.lane, f.add(firstQuery, query));
       expressions.markExisting(axes.lane);
     }
-    Values next = f.loop(from, end, f.i64(shape.lanes), outer, [&](Value key, ValueRange carried) -> Values {
-      expressions.enter(key.getParentBlock()->getParentOp());
-      bindKeyLanes(key, end);
+    Values next = overKeyLanes(from, end, outer, [&](ValueRange carried) -> Values {
       TileExtremes<Value> lanes = extremesWith({carried[0], carried[1]}, expressions.evaluateLanes(leaf),
                                                expressions.laneMask());
-      expressions.leave();
       return {lanes.smallest, lanes.largest};
     });
     expressions.leave();

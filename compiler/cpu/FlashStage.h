@@ -135,7 +135,8 @@ private:
   Values keyExtremes(Value firstKey, Value length);
   TileExtremes<Value> pairExtremes(Value leaf, Value block, Value firstKey, const KeyRange &keys, mlir::Operation *loop);
   void bindRow(Value block);
-  void bindKeyLanes(Value first, Value end);
+  Values overKeyLanes(Value from, Value end, mlir::ValueRange init,
+                      llvm::function_ref<Values(mlir::ValueRange carried)> body);
   Value answerTile(Value firstBlock, Value count, Value firstKey, Value length);
 
   // FlashTile.cpp: one register block against one key tile.

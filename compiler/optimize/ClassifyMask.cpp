@@ -1,6 +1,7 @@
 //===- ClassifyMask.cpp - attn-classify-mask --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "compiler/Remarks.h"
 #include "compiler/optimize/MaskReader.h"
 #include "compiler/optimize/Passes.h"
 
@@ -13,11 +14,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-/// The one place that says what became of a mask.
-static void explainMask(FlashOp flash, const llvm::Twine &why) {
-  emitRemark(flash.getLoc(), "part of the mask is evaluated pair by pair: ") << why;
-}
 
 namespace {
 
@@ -210,7 +206,7 @@ public:
       formulas.push_back(reader.read(conjunct));
     KeyRanges ranges = rangesOf(reader.problemOf(std::move(formulas)), FlashOp::mostRanges);
     if (!ranges.reason.empty())
-      explainMask(flash, ranges.reason);
+      remarkMissed(flash.getLoc(), "part of the mask is evaluated pair by pair", ranges.reason);
     addBounds(ranges);
     leave(ranges);
     eraseDead(flash.getBody().front());
