@@ -19,6 +19,10 @@ struct Scope {
   llvm::StringMap<uint32_t> labels;
 };
 
+// What a program may ask for before anything is known of its launch.
+constexpr size_t kMostInstructions = 100'000;
+constexpr uint64_t kMostRegisters = 1'000'000, kMostLocalBytes = 512 * 1024;
+
 /// Where a function that was inlined returns to: no name of PTX.
 constexpr llvm::StringLiteral kReturn = "<return>";
 
@@ -113,6 +117,9 @@ private:
     Scope *scope;
   };
   std::vector<Pending> pending;
+  /// Of `label: .branchtargets a, b;` by label: labels, as operands.
+  llvm::StringMap<std::vector<SourceOperand>> branchTables;
+  std::string latestLabel;
 
   Scope *newScope(Scope *parent) {
     scopes.push_back(std::make_unique<Scope>());
@@ -163,7 +170,7 @@ private:
     // A parameter that is passed on is a thread's own.
     if (variable.space != Space::Register)
       return bindPlaced(variable, Space::Local, program.local, program.localBytes);
-    uint64_t count = variable.family ? variable.count : 1;
+    uint64_t count = variable.family ? std::min(variable.count, kMostRegisters) : 1;
     for (uint64_t i = 0; i < count; ++i) {
       std::string name = variable.family ? variable.name + std::to_string(i) : variable.name;
       scope->names[name] = {Space::Register, variable.type, program.registers++, false};
@@ -186,10 +193,13 @@ private:
         break;
       case Statement::Label:
         scope->labels[statement.name] = program.code.size();
+        latestLabel = statement.name;
         break;
       case Statement::Declaration:
         for (const Variable &variable : statement.variables)
           declare(variable);
+        if (program.registers > kMostRegisters || program.localBytes > kMostLocalBytes)
+          return errorAt(statement.line, "too many registers, or too much local memory");
         break;
       case Statement::Instruction:
         if (Error error = instruction(statement))
@@ -206,9 +216,17 @@ private:
     StringRef mnemonic = StringRef(statement.name).split('.').first;
     if (mnemonic == "call")
       return call(statement);
+    if (statement.name == ".branchtargets") {
+      branchTables[latestLabel] = statement.operands;
+      return Error::success();
+    }
+    if (statement.name == "brx.idx" || statement.name == "brx.idx.uni")
+      return branchByTable(statement);
     Decode decode = findDecoder(mnemonic);
     if (!decode)
       return errorAt(statement.line, "the instruction '" + statement.name + "' is not simulated");
+    if (program.code.size() >= kMostInstructions)
+      return errorAt(statement.line, "the kernel is too large with its calls inlined");
     Instruction &instruction = program.code.emplace_back();
     instruction.line = statement.line;
     if (!statement.guard.empty()) {
@@ -231,6 +249,37 @@ private:
       program.code.pop_back();
     }
     return Error::success();
+  }
+
+  /// `brx.idx index, table;` as a comparison and a branch for each label.
+  Error branchByTable(const Statement &statement) {
+    auto table = statement.operands.size() == 2 ? branchTables.find(statement.operands[1].name) : branchTables.end();
+    if (table == branchTables.end() || !statement.guard.empty())
+      return errorAt(statement.line, "'" + statement.name + "': only with a table before it, and without a predicate");
+    // No name of PTX, so that it hides none.
+    constexpr llvm::StringLiteral chosen = "<chosen>";
+    scope->names[chosen] = {Space::Register, Type::Pred, program.registers++, false};
+    for (auto [place, label] : llvm::enumerate(table->second)) {
+      Statement compare, branch;
+      compare.line = branch.line = statement.line;
+      compare.name = "setp.eq.u32";
+      compare.operands.resize(3);
+      compare.operands[0].name = branch.guard = chosen;
+      compare.operands[1] = statement.operands[0];
+      compare.operands[2].kind = SourceOperand::Integer;
+      compare.operands[2].bits = place;
+      branch.name = "bra";
+      branch.operands = {label};
+      if (Error error = instruction(compare))
+        return error;
+      if (Error error = instruction(branch))
+        return error;
+    }
+    // Beyond the table: the manual leaves it undefined.
+    Statement beyond;
+    beyond.line = statement.line;
+    beyond.name = "trap";
+    return instruction(beyond);
   }
 
   /// `call (results), name, (arguments);`

@@ -48,6 +48,8 @@ llvm::Error Device::load(const Program &program) {
     auto found = allocations.find(placed.address);
     if (found != allocations.end() && found->second.name == variable.name)
       continue;
+    if (variable.bytes() > uint64_t(1) << 32)
+      return errorAt(variable.line, "'" + variable.name + "' is too large");
     Allocation &allocation = add(variable.name, placed.address, variable.bytes());
     allocation.readOnly = variable.space == Space::Const;
     // A module's variables are zero where nothing is said.

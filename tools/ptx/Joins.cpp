@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where diverged lanes meet again: immediate post-dominators, found on the instructions themselves.
+// Where diverged lanes meet again: immediate post-dominators, found on the instructions themselves. A trap counts as if it
+// went on, as it is no place to meet.
 #include "tools/ptx/Program.h"
 
 namespace attn::ptx {
@@ -15,12 +16,30 @@ llvm::SmallVector<uint32_t, 2> successors(const std::vector<Instruction> &code, 
       return {instruction.target};
     return {instruction.target, next};
   case Flow::Exit:
-  case Flow::Trap:
     if (!instruction.guarded)
       return {exit};
     return {exit, next};
   default:
     return {next};
+  }
+}
+
+/// Marks the instructions from which one is reached that lanes do together.
+void findMeetings(std::vector<Instruction> &code, llvm::ArrayRef<llvm::SmallVector<uint32_t, 2>> predecessors) {
+  std::vector<uint32_t> pending;
+  auto mark = [&](uint32_t index) {
+    if (!code[index].meets)
+      pending.push_back(index);
+    code[index].meets = true;
+  };
+  for (uint32_t i = 0; i < code.size(); ++i)
+    if (code[i].kind == Class::Barrier || code[i].kind == Class::Exchange || code[i].kind == Class::Matrix)
+      mark(i);
+  while (!pending.empty()) {
+    uint32_t index = pending.back();
+    pending.pop_back();
+    for (uint32_t before : predecessors[index])
+      mark(before);
   }
 }
 } // namespace
@@ -33,6 +52,8 @@ void findJoins(std::vector<Instruction> &code) {
   for (uint32_t i = 0; i < exit; ++i)
     for (uint32_t to : successors(code, i))
       predecessors[to].push_back(i);
+
+  findMeetings(code, predecessors);
 
   // Post-order of a walk from the exit backwards.
   std::vector<uint32_t> order, number(exit + 1, UINT32_MAX);

@@ -3,6 +3,7 @@
 #include "tools/ptx/TokenReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attn::ptx {
 
@@ -41,6 +42,9 @@ std::optional<Space> spaceOf(StringRef directive) {
       .Case(".param", Space::Param)
       .Default(std::nullopt);
 }
+
+/// Of a variable, so that no size overflows on the way.
+constexpr uint64_t kMostElements = uint64_t(1) << 32;
 
 class Parser : TokenReader {
 public:
@@ -125,10 +129,13 @@ private:
           return error;
       }
       while (eat("[")) {
-        variable.count *= now().kind == Token::Integer ? next().bits : 0;
+        uint64_t extent = now().kind == Token::Integer ? next().bits : 0;
+        variable.count = llvm::SaturatingMultiply(variable.count, extent);
         if (Error error = expect("]"))
           return error;
       }
+      if (variable.count > kMostElements)
+        return errorAt(variable.line, "'" + variable.name + "' is too large");
       if (eat("="))
         if (Error error = initial(variable))
           return error;

@@ -60,6 +60,8 @@ struct Instruction {
 
   /// Of a branch, as indices of instructions; `join` is where its lanes meet again.
   uint32_t target = 0, join = 0;
+  /// From here a barrier or another instruction that lanes do together can be reached.
+  bool meets = false;
 };
 
 /// A variable with its place: an offset into the window of its space, for .global and .const an address.
@@ -106,7 +108,7 @@ struct Program {
   uint64_t dynamicBase() const { return sharedWindow ? llvm::alignTo(sharedWindow + kSharedGap, kSharedGap) : 0; }
 };
 
-/// Sets `join` of each branch to its immediate post-dominator; code.size() is the exit.
+/// Sets `meets`, and `join` of each branch to its immediate post-dominator; code.size() is the exit.
 void findJoins(std::vector<Instruction> &code);
 
 // Windows of the generic address space. Device allocations lie from kGlobalBase up, a module's own variables below.

@@ -56,6 +56,8 @@ Error TokenReader::constant(SourceOperand &operand) {
 Error TokenReader::list(SourceOperand &operand, StringRef end) {
   operand.kind = SourceOperand::Vector;
   while (!eat(end)) {
+    if (now().is("{") || now().is("(") || now().is("["))
+      return fail("a register or a number expected");
     if (Error error = this->operand(operand.elements.emplace_back()))
       return error;
     if (!eat(",") && !now().is(end))

@@ -142,13 +142,20 @@ void Warp::branch(const Instruction &instruction, uint32_t mask, uint32_t taken)
     return;
   }
   ++cta.report.counters.divergentBranches;
+  // Lanes that are on their way out go first, and through a common `ret` at once: others may wait for all that are left.
+  const std::vector<Instruction> &code = cta.program.code;
+  bool nextMeets = code[next].meets, targetMeets = code[instruction.target].meets;
   uint32_t join = instruction.join;
+  if (nextMeets != targetMeets && join < code.size() && code[join].flow == Flow::Exit && !code[join].guarded)
+    join = code.size();
   frame.pc = join;
+  Frame ways[] = {{next, join, mask & ~taken}, {instruction.target, join, taken}};
+  if (targetMeets && !nextMeets)
+    std::swap(ways[0], ways[1]);
   // A way that begins where all meet has nothing to run.
-  if (next != join)
-    frames.push_back({next, join, mask & ~taken});
-  if (instruction.target != join)
-    frames.push_back({instruction.target, join, taken});
+  for (const Frame &way : ways)
+    if (way.pc != join)
+      frames.push_back(way);
 }
 
 void Warp::leave(uint32_t lanes) {

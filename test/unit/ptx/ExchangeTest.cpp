@@ -122,6 +122,20 @@ TEST(Divergence, NestedBranchesAndBreaks) {
   }
 }
 
+TEST(Divergence, BranchesByTable) {
+  const char *text = R"(
+    and.b32 %r1, %ra, 3;
+  TABLE: .branchtargets A, B, A, C;
+    brx.idx %r1, TABLE;
+  A: mov.b32 %r0, 10; bra JOIN;
+  B: mov.b32 %r0, 20; bra JOIN;
+  C: mov.b32 %r0, 30;
+  JOIN: activemask.b32 %r2; popc.b32 %r2, %r2; add.s32 %r0, %r0, %r2;)";
+  auto values = computeWarp(text, lanes());
+  for (unsigned i = 0; i < 32; ++i)
+    EXPECT_EQ(values[i], (i % 2 == 0 ? 10 : i % 4 == 1 ? 20 : 30) + 32u);
+}
+
 TEST(Divergence, GuardsMaskSingleInstructions) {
   auto values = computeWarp("setp.lt.u32 %p0, %ra, 4; mov.b32 %r0, 1; @%p0 mov.b32 %r0, 2; @!%p0 add.s32 %r0, %r0, 8;", lanes());
   EXPECT_EQ(values[3], 2u);

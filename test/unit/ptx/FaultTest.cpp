@@ -147,7 +147,9 @@ TEST(Fault, DivergentBarrier) {
   // Whoever has left is not waited for.
   EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 7; @%p0 ret; bar.sync 0;"));
   EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 32; @%p0 ret; bar.sync 0;"));
-  Outcome diverged = run("setp.lt.u32 %p0, %me, 7; @%p0 bra NEXT; bar.sync 0; NEXT:");
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 7; @%p0 bra OUT; bar.sync 0; OUT: ret;"));
+  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 7; @!%p0 bra ON; ret; ON: bar.sync 0;"));
+  Outcome diverged = run("setp.lt.u32 %p0, %me, 7; @%p0 bra NEXT; bar.sync 0; NEXT: mov.b32 %r2, 1;");
   EXPECT_TRUE(diverged.report.has(FaultKind::DivergentBarrier));
   EXPECT_TRUE(run("setp.lt.u32 %p0, %me, 7; @%p0 bar.warp.sync -1;").report.has(FaultKind::DivergentBarrier));
 }

@@ -33,6 +33,17 @@ TEST(Parser, SyntaxErrorsNameTheLine) {
   EXPECT_EQ(errorOf("", ".reg .b31 %x;"), "4: the type '.b31' is not known");
 }
 
+TEST(Parser, WhatIsTooLargeIsRefused) {
+  EXPECT_EQ(errorOf(".reg .b32 %x<4000000000>;"), "10: too many registers, or too much local memory");
+  EXPECT_EQ(errorOf(".local .b8 x[1000000];"), "10: too many registers, or too much local memory");
+  EXPECT_EQ(errorOf("ret;", ".global .b8 x[0x7fffffffffffffff][4];"), "4: 'x' is too large");
+  EXPECT_EQ(errorOf("mov.b32 %r0, {{%h0, %h1}, %h2};"), "10: a register or a number expected, found '{'");
+  std::string calls = ".func f0() { ret; }\n";
+  for (int i = 1; i < 30; ++i)
+    calls += ".func f" + std::to_string(i) + "() { call f" + std::to_string(i - 1) + "; call f" + std::to_string(i - 1) + "; ret; }\n";
+  EXPECT_NE(errorOf("call f29;", calls).find("the kernel is too large with its calls inlined"), std::string::npos);
+}
+
 TEST(Parser, LabelsAndNamesBelongToTheirBlock) {
   EXPECT_EQ(compute("{ .reg .b32 %x; mov.b32 %x, 1; bra L; mov.b32 %x, 2; L: mov.b32 %r0, %x; }\n"
                     "{ .reg .b32 %x; mov.b32 %x, 4; bra L; mov.b32 %x, 8; L: add.s32 %r0, %r0, %x; }",
