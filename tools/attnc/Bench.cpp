@@ -21,6 +21,7 @@ using namespace attnc;
 using Clock = std::chrono::steady_clock;
 
 static cl::opt<bool> asJson("json", cl::desc("Print JSON: an object, or a list of them for several kernels"), cl::sub(benchCommand()));
+static cl::opt<bool> onlyLimits("limits", cl::desc("Measure what the machine can do, and no kernel"), cl::sub(benchCommand()));
 static cl::opt<double> budget("seconds", cl::desc("How long to measure each kernel (default 2)"), cl::init(2), cl::sub(benchCommand()));
 
 namespace {
@@ -80,6 +81,8 @@ llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int th
   Clock::time_point begin = Clock::now();
   while (fma.size() < 5 || secondsSince(begin) < budget * candidates.size()) {
     fma.push_back(limits.sampleFma());
+    if (candidates.empty())
+      read.push_back(limits.sampleRead());
     for (Candidate &candidate : candidates) {
       // Each starts on a cache that the read has emptied.
       read.push_back(limits.sampleRead());
@@ -197,11 +200,15 @@ Report reportOn(const Candidate &candidate, const MachineLimits &limits, int thr
   return report;
 }
 
+int threadCount() {
+  return threads > 0 ? int(threads) : int(llvm::hardware_concurrency().compute_thread_count());
+}
+
 llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module) {
   auto object = loadObject(driver, module);
   if (!object)
     return object.takeError();
-  int count = threads > 0 ? int(threads) : int(llvm::hardware_concurrency().compute_thread_count());
+  int count = threadCount();
   std::vector<Candidate> candidates;
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     auto candidate = prepare(**object, Signature(program), count);
@@ -216,6 +223,22 @@ llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module)
   for (const Candidate &candidate : candidates)
     reports.push_back(reportOn(candidate, *limits, count));
   return reports;
+}
+
+void printLimits(const MachineLimits &limits, int threads) {
+  if (!asJson) {
+    llvm::outs() << llvm::format("FMA %.1f GFLOP/s, memory %.1f GB/s, ", limits.fma / 1e9, limits.read / 1e9) << threads
+                 << (threads == 1 ? " thread\n" : " threads\n");
+    return;
+  }
+  llvm::json::OStream json(llvm::outs(), 2);
+  json.object([&] {
+    json.attribute("threads", threads);
+    json.attribute("fma_gflops", limits.fma / 1e9);
+    json.attribute("memory_gbytes_per_s", limits.read / 1e9);
+  });
+  json.flush();
+  llvm::outs() << '\n';
 }
 
 void print(const std::vector<Report> &reports) {
@@ -237,6 +260,11 @@ void print(const std::vector<Report> &reports) {
 } // namespace
 
 int attnc::runBench() {
+  if (onlyLimits) {
+    std::vector<Candidate> none;
+    printLimits(cantFail(measure(none, threadCount())), threadCount());
+    return success;
+  }
   auto loaded = loadSpec();
   if (!loaded)
     return failure;
