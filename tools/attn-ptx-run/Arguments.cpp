@@ -85,7 +85,8 @@ Error setArgument(const Program &program, Device &device, Launch &launch, unsign
   } else {
     value = numberBytes(kind, rest);
     if (value.empty())
-      return createStringError("'" + text + "' is not an argument; write i32:5, f32:1.5, in:FILE, out:f32[2,3]=FILE, "
+      return createStringError("'" + text +
+                               "' is not an argument; write i32:5, f32:1.5, in:FILE, out:f32[2,3]=FILE, "
                                "zero:f32[2,3]=FILE or inout:FILE=FILE");
   }
   if (address)

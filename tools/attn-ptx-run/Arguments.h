@@ -14,7 +14,8 @@ struct Output {
   llvm::SmallVector<int64_t, 4> shape;
 };
 
-/// Sets parameter `index` from `TYPE:NUMBER`, `in:FILE`, `out:TYPE[2,3]=FILE`, `inout:FILE=FILE` or `zero:TYPE[2,3]=FILE`.
+/// Sets parameter `index` from `TYPE:NUMBER`, `in:FILE`, `out:TYPE[2,3]=FILE`, `inout:FILE=FILE` or
+/// `zero:TYPE[2,3]=FILE`.
 llvm::Error setArgument(const Program &program, Device &device, Launch &launch, unsigned index, llvm::StringRef text,
                         std::vector<Output> &outputs);
 llvm::Error writeOutput(const Device &device, const Output &output);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs a kernel of PTX text on the simulator. Exit status: 0 when it ran without a fault, 1 when it has faults, 2 when it
-// could not be run.
+// Runs a kernel of PTX text on the simulator. Exit status: 0 when it ran without a fault, 1 when it has faults, 2 when
+// it could not be run.
 #include "tools/attn-ptx-run/Arguments.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"

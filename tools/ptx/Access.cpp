@@ -2,8 +2,8 @@
 // Every access is checked here: bounds, alignment, whether the bytes were written, whether another thread may touch
 // them at the same time. Two accesses are ordered when they are one thread's, or when barriers lie between them.
 //
-// A byte remembers its last write and two readers. That finds each race between two barriers of the whole CTA; where named
-// barriers order only some warps, a read may be forgotten. Of global memory only writes are remembered.
+// A byte remembers its last write and two readers. That finds each race between two barriers of the whole CTA; where
+// named barriers order only some warps, a read may be forgotten. Of global memory only writes are remembered.
 #include "tools/ptx/Machine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -47,7 +47,8 @@ std::string Cta::describe(Address address) const {
   auto within = [&](const std::vector<Placed> &variables) -> std::string {
     // Behind an end it is still the variable that it was meant for.
     for (const Placed &placed : variables)
-      if (address.offset >= placed.address && address.offset - placed.address < placed.variable->bytes() + kSharedGap / 2)
+      if (address.offset >= placed.address &&
+          address.offset - placed.address < placed.variable->bytes() + kSharedGap / 2)
         return llvm::formatv("{0}+{1}", placed.variable->name, address.offset - placed.address);
     return llvm::formatv("{0:x}", address.offset);
   };
@@ -126,6 +127,10 @@ void Warp::checkGlobal(const Instruction &instruction, unsigned lane, Allocation
     if (memory.writes.empty())
       continue;
     Allocation::Write &write = memory.writes[at];
+    if (instruction.nonCoherent && write.mark.clock)
+      fault(FaultKind::ReadOnly, instruction, lane,
+            "reads " + cta.describe({Space::Global, memory.address + at}) + " through .nc, which line " +
+                llvm::Twine(unsigned(write.mark.line)) + " wrote");
     bool sameCta = write.cta == cta.number();
     if (write.mark.clock && !(atomic && write.mark.atomic) && !(sameCta && isBefore(write.mark, lane)))
       fault(FaultKind::Race, instruction, lane,
@@ -141,8 +146,7 @@ void Warp::checkGlobal(const Instruction &instruction, unsigned lane, Allocation
   }
 }
 
-uint8_t *Warp::access(const Instruction &instruction, unsigned lane, Address address, unsigned bytes,
-                      AccessKind kind) {
+uint8_t *Warp::access(const Instruction &instruction, unsigned lane, Address address, unsigned bytes, AccessKind kind) {
   bool writes = kind != AccessKind::Load;
   auto outside = [&](const llvm::Twine &why) -> uint8_t * {
     fault(FaultKind::OutOfBounds, instruction, lane,
@@ -216,8 +220,8 @@ void Warp::count(const Instruction &instruction, uint32_t active, const Address 
                  bool store) {
   Counters &counters = cta.report.counters;
   Space space = addresses[__builtin_ctz(active)].space;
-  Traffic &traffic = space == Space::Shared  ? counters.shared
-                     : space == Space::Local ? counters.local
+  Traffic &traffic = space == Space::Shared   ? counters.shared
+                     : space == Space::Local  ? counters.local
                      : space == Space::Global ? counters.global
                                               : counters.constant;
   uint64_t total = uint64_t(bytes) * llvm::popcount(active);

@@ -11,16 +11,26 @@ constexpr llvm::StringRef kUpdates[] = {"add", "min", "max", "and", "or", "xor",
 template <typename T>
 T update(Update how, T old, T b, T c) {
   switch (how) {
-  case Update::Add: return T(uint64_t(old) + uint64_t(b));
-  case Update::Minimum: return std::min(old, b);
-  case Update::Maximum: return std::max(old, b);
-  case Update::And: return old & b;
-  case Update::Or: return old | b;
-  case Update::Xor: return old ^ b;
-  case Update::Exchange: return b;
-  case Update::CompareExchange: return old == b ? c : old;
-  case Update::Increment: return old >= b ? T(0) : T(old + 1);
-  case Update::Decrement: return old == 0 || old > b ? b : T(old - 1);
+  case Update::Add:
+    return T(uint64_t(old) + uint64_t(b));
+  case Update::Minimum:
+    return std::min(old, b);
+  case Update::Maximum:
+    return std::max(old, b);
+  case Update::And:
+    return old & b;
+  case Update::Or:
+    return old | b;
+  case Update::Xor:
+    return old ^ b;
+  case Update::Exchange:
+    return b;
+  case Update::CompareExchange:
+    return old == b ? c : old;
+  case Update::Increment:
+    return old >= b ? T(0) : T(old + 1);
+  case Update::Decrement:
+    return old == 0 || old > b ? b : T(old - 1);
   }
   return old;
 }
@@ -45,7 +55,7 @@ void atomic(Warp &warp, const Instruction &in, uint32_t active) {
       std::memcpy(&old, place, sizeof(T));
     T b = T(warp.row(in.from[1])[i]), c = in.from.size() > 2 ? T(warp.row(in.from[2])[i]) : T(0);
     T next = isFloat(in.type) && Update(in.detail) == Update::Add ? T(addFloats(in.type, toBits(old), toBits(b)))
-                                                                   : update(Update(in.detail), old, b, c);
+                                                                  : update(Update(in.detail), old, b, c);
     if (place)
       std::memcpy(place, &next, sizeof(T));
     if (!in.to.empty())
@@ -73,7 +83,7 @@ void take(Form &form, bool result) {
   form.expected = result + 2;
   if (Update(how) == Update::CompareExchange)
     form.source(form.expected++, in.type);
-  Type integer = !isFloat(in.type)           ? in.type
+  Type integer = !isFloat(in.type)         ? in.type
                  : typeBytes(in.type) == 2 ? Type::B16
                  : typeBytes(in.type) == 4 ? Type::B32
                                            : Type::B64;

@@ -8,43 +8,72 @@ namespace attn::ptx {
 
 namespace {
 struct And {
-  template <typename T> static T run(T a, T b) { return a & b; }
+  template <typename T>
+  static T run(T a, T b) {
+    return a & b;
+  }
 };
 struct Or {
-  template <typename T> static T run(T a, T b) { return a | b; }
+  template <typename T>
+  static T run(T a, T b) {
+    return a | b;
+  }
 };
 struct Xor {
-  template <typename T> static T run(T a, T b) { return a ^ b; }
+  template <typename T>
+  static T run(T a, T b) {
+    return a ^ b;
+  }
 };
 struct Not {
-  template <typename T> static T run(T a) { return T(~a); }
+  template <typename T>
+  static T run(T a) {
+    return T(~a);
+  }
 };
 /// Of a predicate.
 struct NotPredicate {
-  template <typename T> static T run(T a) { return T(!(a & 1)); }
+  template <typename T>
+  static T run(T a) {
+    return T(!(a & 1));
+  }
 };
 struct LogicalNot {
-  template <typename T> static T run(T a) { return T(a == 0); }
+  template <typename T>
+  static T run(T a) {
+    return T(a == 0);
+  }
 };
 struct CountOnes {
-  template <typename T> static uint32_t run(T a) { return llvm::popcount(std::make_unsigned_t<T>(a)); }
+  template <typename T>
+  static uint32_t run(T a) {
+    return llvm::popcount(std::make_unsigned_t<T>(a));
+  }
 };
 struct CountZeros {
-  template <typename T> static uint32_t run(T a) { return llvm::countl_zero(std::make_unsigned_t<T>(a)); }
+  template <typename T>
+  static uint32_t run(T a) {
+    return llvm::countl_zero(std::make_unsigned_t<T>(a));
+  }
 };
 struct Reverse {
-  template <typename T> static T run(T a) { return llvm::reverseBits(a); }
+  template <typename T>
+  static T run(T a) {
+    return llvm::reverseBits(a);
+  }
 };
 /// The place of the highest bit that isn't the sign; all ones without one.
 struct FindLeading {
-  template <typename T> static uint32_t run(T a) {
+  template <typename T>
+  static uint32_t run(T a) {
     auto bits = std::make_unsigned_t<T>(std::is_signed_v<T> && a < 0 ? ~a : a);
     return bits ? 8 * sizeof(T) - 1 - llvm::countl_zero(bits) : UINT32_MAX;
   }
 };
 /// How far to shift left to bring that bit to the top.
 struct FindShift {
-  template <typename T> static uint32_t run(T a) {
+  template <typename T>
+  static uint32_t run(T a) {
     uint32_t place = FindLeading::run(a);
     return place == UINT32_MAX ? place : 8 * sizeof(T) - 1 - place;
   }
@@ -52,19 +81,22 @@ struct FindShift {
 
 /// The amount is a u32, and clamped to the width.
 struct ShiftLeft {
-  template <typename T> static T run(uint64_t a, uint64_t b, uint64_t) {
+  template <typename T>
+  static T run(uint64_t a, uint64_t b, uint64_t) {
     return uint32_t(b) < 8 * sizeof(T) ? T(a << uint32_t(b)) : T(0);
   }
 };
 struct ShiftRight {
-  template <typename T> static T run(uint64_t a, uint64_t b, uint64_t) {
+  template <typename T>
+  static T run(uint64_t a, uint64_t b, uint64_t) {
     return T(fromBits<T>(a) >> std::min<uint32_t>(uint32_t(b), 8 * sizeof(T) - 1) >>
              (uint32_t(b) >= 8 * sizeof(T) ? 1 : 0));
   }
 };
 
 struct Extract {
-  template <typename T> static T run(uint64_t a, uint64_t b, uint64_t c) {
+  template <typename T>
+  static T run(uint64_t a, uint64_t b, uint64_t c) {
     int top = 8 * sizeof(T) - 1, place = b & 0xff, length = c & 0xff;
     bool sign = std::is_signed_v<T> && length && (a >> std::min(place + length - 1, top) & 1);
     uint64_t result = 0;
@@ -96,13 +128,26 @@ void permute(Warp &warp, const Instruction &in, uint32_t active) {
     for (int byte = 0; byte < 4; ++byte) {
       int select = control & 3;
       switch (in.detail) {
-      case General: select = control >> (4 * byte) & 7; break;
-      case Forward4: select = select + byte; break;
-      case Backward4: select = (select - byte) & 7; break;
-      case Replicate8: break;
-      case EdgeLeft: select = std::max(select, byte); break;
-      case EdgeRight: select = std::min(select, byte); break;
-      case Replicate16: select = 2 * (select & 1) + (byte & 1); break;
+      case General:
+        select = control >> (4 * byte) & 7;
+        break;
+      case Forward4:
+        select = select + byte;
+        break;
+      case Backward4:
+        select = (select - byte) & 7;
+        break;
+      case Replicate8:
+        break;
+      case EdgeLeft:
+        select = std::max(select, byte);
+        break;
+      case EdgeRight:
+        select = std::min(select, byte);
+        break;
+      case Replicate16:
+        select = 2 * (select & 1) + (byte & 1);
+        break;
       }
       uint32_t value = pool >> (8 * select) & 0xff;
       if (in.detail == General && control >> (4 * byte) & 8)

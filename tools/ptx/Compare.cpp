@@ -10,20 +10,38 @@ template <typename T>
 bool holds(Compare compare, T a, T b) {
   bool unordered = a != a || b != b;
   switch (compare) {
-  case Compare::Eq: return a == b;
-  case Compare::Ne: return !unordered && a != b;
-  case Compare::Lt: case Compare::Lo: return a < b;
-  case Compare::Le: case Compare::Ls: return a <= b;
-  case Compare::Gt: case Compare::Hi: return a > b;
-  case Compare::Ge: case Compare::Hs: return a >= b;
-  case Compare::Equ: return unordered || a == b;
-  case Compare::Neu: return a != b;
-  case Compare::Ltu: return !(a >= b);
-  case Compare::Leu: return !(a > b);
-  case Compare::Gtu: return !(a <= b);
-  case Compare::Geu: return !(a < b);
-  case Compare::Num: return !unordered;
-  case Compare::Nan: return unordered;
+  case Compare::Eq:
+    return a == b;
+  case Compare::Ne:
+    return !unordered && a != b;
+  case Compare::Lt:
+  case Compare::Lo:
+    return a < b;
+  case Compare::Le:
+  case Compare::Ls:
+    return a <= b;
+  case Compare::Gt:
+  case Compare::Hi:
+    return a > b;
+  case Compare::Ge:
+  case Compare::Hs:
+    return a >= b;
+  case Compare::Equ:
+    return unordered || a == b;
+  case Compare::Neu:
+    return a != b;
+  case Compare::Ltu:
+    return !(a >= b);
+  case Compare::Leu:
+    return !(a > b);
+  case Compare::Gtu:
+    return !(a <= b);
+  case Compare::Geu:
+    return !(a < b);
+  case Compare::Num:
+    return !unordered;
+  case Compare::Nan:
+    return unordered;
   }
   return false;
 }
@@ -35,7 +53,10 @@ double operand(const Instruction &in, uint64_t bits, unsigned half) {
 }
 
 bool combine(Combine how, bool result, bool with) {
-  return how == Combine::And ? result && with : how == Combine::Or ? result || with : how == Combine::Xor ? result != with : result;
+  return how == Combine::And   ? result && with
+         : how == Combine::Or  ? result || with
+         : how == Combine::Xor ? result != with
+                               : result;
 }
 
 /// Both compared values are given as bits; `first` compares the low or only halves.
@@ -69,10 +90,16 @@ void setValue(Warp &warp, const Instruction &in, uint32_t active) {
     auto value = [&](unsigned half) -> uint64_t {
       bool result = combine(in.combine, compareLane<T>(in, a, b, half), with);
       switch (in.type) {
-      case Type::F32: return result ? 0x3f800000 : 0;
-      case Type::F16: case Type::F16x2: return result ? 0x3c00 : 0;
-      case Type::BF16: case Type::BF16x2: return result ? 0x3f80 : 0;
-      default: return result ? isPacked(in.source) ? 0xffff : 0xffffffff : 0;
+      case Type::F32:
+        return result ? 0x3f800000 : 0;
+      case Type::F16:
+      case Type::F16x2:
+        return result ? 0x3c00 : 0;
+      case Type::BF16:
+      case Type::BF16x2:
+        return result ? 0x3f80 : 0;
+      default:
+        return result ? isPacked(in.source) ? 0xffff : 0xffffffff : 0;
       }
     };
     warp.row(in.to[0])[i] = isPacked(in.source) ? value(0) | value(1) << 16 : value(0);
@@ -168,8 +195,12 @@ void test(Warp &warp, const Instruction &in, uint32_t active) {
   eachLane(active, [&](unsigned i) {
     uint64_t bits = warp.row(in.from[0])[i];
     int kind = in.type == Type::F64 ? std::fpclassify(fromBits<double>(bits)) : std::fpclassify(fromBits<float>(bits));
-    bool is[] = {kind != FP_NAN && kind != FP_INFINITE, kind == FP_INFINITE, kind != FP_NAN,
-                 kind == FP_NAN, kind == FP_NORMAL, kind == FP_SUBNORMAL};
+    bool is[] = {kind != FP_NAN && kind != FP_INFINITE,
+                 kind == FP_INFINITE,
+                 kind != FP_NAN,
+                 kind == FP_NAN,
+                 kind == FP_NORMAL,
+                 kind == FP_SUBNORMAL};
     warp.row(in.to[0])[i] = is[in.detail];
   });
 }

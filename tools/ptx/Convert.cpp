@@ -125,7 +125,7 @@ void takeConvert(Form &form) {
     if (type == Type::Pred || isBits(type) || isPacked(type))
       form.fail("not for ." + typeName(type));
   in.detail = whole;
-  in.run = isFloat(in.type) ? isFloat(in.source) ? floatToFloat : integerToFloat
+  in.run = isFloat(in.type)     ? isFloat(in.source) ? floatToFloat : integerToFloat
            : isFloat(in.source) ? floatToInteger
                                 : integerToInteger;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tree of a kernel to instructions. A call becomes the callee's body, with registers of its own; recursion and calls
-// through pointers are refused.
+// The tree of a kernel to instructions. A call becomes the callee's body, with registers of its own; recursion and
+// calls through pointers are refused.
 #include "tools/ptx/Form.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 
@@ -25,23 +24,6 @@ constexpr uint64_t kMostRegisters = 1'000'000, kMostLocalBytes = 512 * 1024;
 
 /// Where a function that was inlined returns to: no name of PTX.
 constexpr llvm::StringLiteral kReturn = "<return>";
-
-std::optional<Special> specialNamed(StringRef name) {
-  return llvm::StringSwitch<std::optional<Special>>(name)
-      .Case("%tid.x", Special::TidX).Case("%tid.y", Special::TidY).Case("%tid.z", Special::TidZ)
-      .Case("%ntid.x", Special::NtidX).Case("%ntid.y", Special::NtidY).Case("%ntid.z", Special::NtidZ)
-      .Case("%ctaid.x", Special::CtaidX).Case("%ctaid.y", Special::CtaidY).Case("%ctaid.z", Special::CtaidZ)
-      .Case("%nctaid.x", Special::NctaidX).Case("%nctaid.y", Special::NctaidY).Case("%nctaid.z", Special::NctaidZ)
-      .Case("%laneid", Special::Lane).Case("%warpid", Special::Warp).Case("%nwarpid", Special::Warps)
-      .Case("WARP_SZ", Special::WarpSize)
-      .Case("%lanemask_eq", Special::Lanemask)
-      .Case("%lanemask_lt", Special::LanemaskLt).Case("%lanemask_le", Special::LanemaskLe)
-      .Case("%lanemask_gt", Special::LanemaskGt).Case("%lanemask_ge", Special::LanemaskGe)
-      .Case("%dynamic_smem_size", Special::DynamicShared).Case("%total_smem_size", Special::TotalShared)
-      .Cases({"%clock", "%clock64", "%globaltimer", "%globaltimer_lo"}, Special::Clock)
-      .Cases({"%smid", "%gridid", "%clock_hi", "%globaltimer_hi"}, Special::Constant)
-      .Default(std::nullopt);
-}
 
 class Decoder : public Names {
 public:
@@ -99,9 +81,7 @@ public:
       sinkRegister = program.registers++;
     return *sinkRegister;
   }
-  void branch(StringRef label) override {
-    pending.push_back({program.code.size() - 1, label.str(), scope});
-  }
+  void branch(StringRef label) override { pending.push_back({program.code.size() - 1, label.str(), scope}); }
 
 private:
   const Module &module;

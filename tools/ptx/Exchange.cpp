@@ -38,10 +38,18 @@ void shuffle(Warp &warp, const Instruction &in, uint32_t active) {
     int clamp = c & 31, segment = c >> 8 & 31;
     int greatest = (lane & segment) | (clamp & ~segment), from = lane;
     switch (Shuffle(in.detail)) {
-    case Shuffle::Up: from = lane - b; break;
-    case Shuffle::Down: from = lane + b; break;
-    case Shuffle::Butterfly: from = lane ^ b; break;
-    case Shuffle::Index: from = (lane & segment) | (b & ~segment); break;
+    case Shuffle::Up:
+      from = lane - b;
+      break;
+    case Shuffle::Down:
+      from = lane + b;
+      break;
+    case Shuffle::Butterfly:
+      from = lane ^ b;
+      break;
+    case Shuffle::Index:
+      from = (lane & segment) | (b & ~segment);
+      break;
     }
     inRange[i] = Shuffle(in.detail) == Shuffle::Up ? from >= greatest : from <= greatest;
     if (!inRange[i])
@@ -82,14 +90,20 @@ void vote(Warp &warp, const Instruction &in, uint32_t active) {
   std::array<uint64_t, kLanes> results = {};
   eachLane(active, [&](unsigned i) {
     uint32_t among = uint32_t(warp.row(in.from[1])[i]) & active, held = 0;
-    eachLane(among, [&](unsigned lane) {
-      held |= uint32_t((warp.row(in.from[0])[lane] & 1) != in.negated) << lane;
-    });
+    eachLane(among, [&](unsigned lane) { held |= uint32_t((warp.row(in.from[0])[lane] & 1) != in.negated) << lane; });
     switch (Vote(in.detail)) {
-    case Vote::All: results[i] = held == among; break;
-    case Vote::Any: results[i] = held != 0; break;
-    case Vote::Uniform: results[i] = held == among || held == 0; break;
-    case Vote::Ballot: results[i] = held; break;
+    case Vote::All:
+      results[i] = held == among;
+      break;
+    case Vote::Any:
+      results[i] = held != 0;
+      break;
+    case Vote::Uniform:
+      results[i] = held == among || held == 0;
+      break;
+    case Vote::Ballot:
+      results[i] = held;
+      break;
     }
   });
   eachLane(active, [&](unsigned i) { warp.row(in.to[0])[i] = results[i]; });
@@ -122,12 +136,24 @@ void reduce(Warp &warp, const Instruction &in, uint32_t active) {
     eachLane(among & ~(1u << i), [&](unsigned lane) {
       T value = T(warp.row(in.from[0])[lane]);
       switch (Reduce(in.detail)) {
-      case Reduce::Add: result = T(uint32_t(result) + uint32_t(value)); break;
-      case Reduce::Minimum: result = std::min(result, value); break;
-      case Reduce::Maximum: result = std::max(result, value); break;
-      case Reduce::And: result &= value; break;
-      case Reduce::Or: result |= value; break;
-      case Reduce::Xor: result ^= value; break;
+      case Reduce::Add:
+        result = T(uint32_t(result) + uint32_t(value));
+        break;
+      case Reduce::Minimum:
+        result = std::min(result, value);
+        break;
+      case Reduce::Maximum:
+        result = std::max(result, value);
+        break;
+      case Reduce::And:
+        result &= value;
+        break;
+      case Reduce::Or:
+        result |= value;
+        break;
+      case Reduce::Xor:
+        result ^= value;
+        break;
       }
     });
     results[i] = toBits(result);
@@ -157,9 +183,8 @@ void match(Warp &warp, const Instruction &in, uint32_t active) {
   uint64_t keep = typeBytes(in.type) == 8 ? ~0ull : 0xffffffff;
   const uint64_t *values = warp.row(in.from[0]);
   eachLane(active, [&](unsigned i) {
-    eachLane(uint32_t(warp.row(in.from[1])[i]) & active, [&](unsigned lane) {
-      results[i] |= uint32_t(((values[lane] ^ values[i]) & keep) == 0) << lane;
-    });
+    eachLane(uint32_t(warp.row(in.from[1])[i]) & active,
+             [&](unsigned lane) { results[i] |= uint32_t(((values[lane] ^ values[i]) & keep) == 0) << lane; });
   });
   eachLane(active, [&](unsigned i) { warp.row(in.to[0])[i] = results[i]; });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Floating-point arithmetic. It is computed in double: the exactly rounded operations through a double rounded to odd, so
-// that the one rounding is that to the type; the approximate ones as the nearest value, which lies within every bound
-// of the manual. Results that are NaN are the canonical NaN, but for f64.
+// Floating-point arithmetic. It is computed in double: the exactly rounded operations through a double rounded to odd,
+// so that the one rounding is that to the type; the approximate ones as the nearest value, which lies within every
+// bound of the manual. Results that are NaN are the canonical NaN, but for f64.
 #include "tools/ptx/Lanes.h"
 
 namespace attn::ptx {
@@ -10,37 +10,78 @@ namespace {
 template <Type type>
 constexpr bool isWide = type == Type::F64;
 
-template <Type type> double add(double a, double b, double) { return isWide<type> ? a + b : addToOdd(a, b); }
-template <Type type> double subtract(double a, double b, double) { return isWide<type> ? a - b : addToOdd(a, -b); }
-template <Type type> double multiply(double a, double b, double) { return a * b; }
-template <Type type> double fuse(double a, double b, double c) {
+template <Type type>
+double add(double a, double b, double) {
+  return isWide<type> ? a + b : addToOdd(a, b);
+}
+template <Type type>
+double subtract(double a, double b, double) {
+  return isWide<type> ? a - b : addToOdd(a, -b);
+}
+template <Type type>
+double multiply(double a, double b, double) {
+  return a * b;
+}
+template <Type type>
+double fuse(double a, double b, double c) {
   return isWide<type> ? std::fma(a, b, c) : addToOdd(a * b, c);
 }
-template <Type type> double divide(double a, double b, double) { return isWide<type> ? a / b : divideToOdd(a, b); }
-template <Type type> double reciprocal(double a, double, double) { return divide<type>(1, a, 0); }
-template <Type type> double root(double a, double, double) { return isWide<type> ? std::sqrt(a) : rootToOdd(a); }
-template <Type type> double inverseRoot(double a, double, double) { return 1 / std::sqrt(a); }
-template <Type type> double exponential(double a, double, double) { return std::exp2(a); }
-template <Type type> double logarithm(double a, double, double) { return std::log2(a); }
-template <Type type> double sine(double a, double, double) { return std::sin(a); }
-template <Type type> double cosine(double a, double, double) { return std::cos(a); }
-template <Type type> double hyperbolicTangent(double a, double, double) { return std::tanh(a); }
+template <Type type>
+double divide(double a, double b, double) {
+  return isWide<type> ? a / b : divideToOdd(a, b);
+}
+template <Type type>
+double reciprocal(double a, double, double) {
+  return divide<type>(1, a, 0);
+}
+template <Type type>
+double root(double a, double, double) {
+  return isWide<type> ? std::sqrt(a) : rootToOdd(a);
+}
+template <Type type>
+double inverseRoot(double a, double, double) {
+  return 1 / std::sqrt(a);
+}
+template <Type type>
+double exponential(double a, double, double) {
+  return std::exp2(a);
+}
+template <Type type>
+double logarithm(double a, double, double) {
+  return std::log2(a);
+}
+template <Type type>
+double sine(double a, double, double) {
+  return std::sin(a);
+}
+template <Type type>
+double cosine(double a, double, double) {
+  return std::cos(a);
+}
+template <Type type>
+double hyperbolicTangent(double a, double, double) {
+  return std::tanh(a);
+}
 
 /// One NaN gives the other operand. -0 lies below +0.
-template <Type type> double minimum(double a, double b, double) {
+template <Type type>
+double minimum(double a, double b, double) {
   if (a == b)
     return std::signbit(a) ? a : b;
   return std::isnan(b) || a < b ? a : b;
 }
-template <Type type> double maximum(double a, double b, double) {
+template <Type type>
+double maximum(double a, double b, double) {
   if (a == b)
     return std::signbit(a) ? b : a;
   return std::isnan(b) || a > b ? a : b;
 }
-template <Type type> double minimumOrNan(double a, double b, double) {
+template <Type type>
+double minimumOrNan(double a, double b, double) {
   return std::isnan(a) || std::isnan(b) ? std::nan("") : minimum<type>(a, b, 0);
 }
-template <Type type> double maximumOrNan(double a, double b, double) {
+template <Type type>
+double maximumOrNan(double a, double b, double) {
   return std::isnan(a) || std::isnan(b) ? std::nan("") : maximum<type>(a, b, 0);
 }
 
@@ -87,7 +128,10 @@ void run(Warp &warp, const Instruction &in, uint32_t active) {
 void changeSign(Warp &warp, const Instruction &in, uint32_t active) {
   uint64_t *d = warp.row(in.to[0]);
   const uint64_t *a = warp.row(in.from[0]);
-  uint64_t sign = in.type == Type::F64 ? 1ull << 63 : in.type == Type::F32 ? 1u << 31 : isPacked(in.type) ? 0x80008000 : 0x8000;
+  uint64_t sign = in.type == Type::F64   ? 1ull << 63
+                  : in.type == Type::F32 ? 1u << 31
+                  : isPacked(in.type)    ? 0x80008000
+                                         : 0x8000;
   eachLane(active, [&](unsigned i) {
     uint64_t value = a[i];
     if (in.flush && in.type == Type::F32 && !(value & 0x7f800000))
@@ -177,9 +221,7 @@ void decodeFloatArithmetic(Form &form, Type type) {
         form.fail("it needs .approx or a rounding");
       takeOperands(form, type, row.sources);
       in.kind = row.kind;
-      in.run = row.handlers[type == Type::F16x2    ? 4
-                            : type == Type::BF16x2 ? 5
-                                                   : unsigned(type) - unsigned(Type::F16)];
+      in.run = row.handlers[type == Type::F16x2 ? 4 : type == Type::BF16x2 ? 5 : unsigned(type) - unsigned(Type::F16)];
       return;
     }
   form.fail("not for ." + typeName(type));

@@ -39,9 +39,9 @@ Type Form::takeType() {
 
 bool Form::takeRounding() {
   constexpr std::pair<llvm::StringLiteral, Rounding> names[] = {
-      {"rn", Rounding::Nearest},  {"rz", Rounding::Zero},  {"rm", Rounding::Down},  {"rp", Rounding::Up},
-      {"rni", Rounding::Nearest}, {"rzi", Rounding::Zero}, {"rmi", Rounding::Down}, {"rpi", Rounding::Up},
-      {"rna", Rounding::Away}};
+      {"rn", Rounding::Nearest}, {"rz", Rounding::Zero},     {"rm", Rounding::Down},
+      {"rp", Rounding::Up},      {"rni", Rounding::Nearest}, {"rzi", Rounding::Zero},
+      {"rmi", Rounding::Down},   {"rpi", Rounding::Up},      {"rna", Rounding::Away}};
   for (auto [name, rounding] : names)
     if (take(name)) {
       instruction.rounding = rounding;
@@ -52,8 +52,8 @@ bool Form::takeRounding() {
 
 Space Form::takeSpace() {
   constexpr std::pair<llvm::StringLiteral, Space> names[] = {
-      {"global", Space::Global},      {"shared", Space::Shared}, {"shared::cta", Space::Shared},
-      {"local", Space::Local},        {"const", Space::Const},   {"param", Space::Param},
+      {"global", Space::Global},      {"shared", Space::Shared},    {"shared::cta", Space::Shared},
+      {"local", Space::Local},        {"const", Space::Const},      {"param", Space::Param},
       {"param::entry", Space::Param}, {"param::func", Space::Param}};
   for (auto [name, space] : names)
     if (take(name))
@@ -70,8 +70,8 @@ int Form::takeOneOf(llvm::ArrayRef<StringRef> names) {
 
 void Form::takeHints() {
   llvm::erase_if(modifiers, [](StringRef modifier) {
-    return llvm::is_contained({"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "cluster",
-                               "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "noftz"},
+    return llvm::is_contained({"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys",
+                               "cluster", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "noftz"},
                               modifier) ||
            (modifier.contains("::") && !modifier.ends_with("cache_hint"));
   });
@@ -227,9 +227,9 @@ llvm::Error Form::finish(unsigned operands) {
 Decode findDecoder(StringRef mnemonic) {
   static const llvm::StringMap<Decode> table = [] {
     llvm::StringMap<Decode> table;
-    for (auto *add : {addIntegerOpcodes, addBitOpcodes, addFloatOpcodes, addCompareOpcodes, addConvertOpcodes,
-                      addMoveOpcodes, addMemoryOpcodes, addAtomicOpcodes, addCopyOpcodes, addMatrixOpcodes,
-                      addExchangeOpcodes, addControlOpcodes})
+    for (auto *add :
+         {addIntegerOpcodes, addBitOpcodes, addFloatOpcodes, addCompareOpcodes, addConvertOpcodes, addMoveOpcodes,
+          addMemoryOpcodes, addAtomicOpcodes, addCopyOpcodes, addMatrixOpcodes, addExchangeOpcodes, addControlOpcodes})
       add(table);
     return table;
   }();

@@ -9,69 +9,110 @@ template <typename T>
 using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
 
 struct Add {
-  template <typename T> static T run(T a, T b) { return T(uint64_t(a) + uint64_t(b)); }
+  template <typename T>
+  static T run(T a, T b) {
+    return T(uint64_t(a) + uint64_t(b));
+  }
 };
 struct AddSaturate {
-  template <typename T> static T run(T a, T b) {
+  template <typename T>
+  static T run(T a, T b) {
     constexpr Wide<T> least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
     return T(std::clamp<Wide<T>>(Wide<T>(a) + b, least, greatest));
   }
 };
 struct Subtract {
-  template <typename T> static T run(T a, T b) { return T(uint64_t(a) - uint64_t(b)); }
+  template <typename T>
+  static T run(T a, T b) {
+    return T(uint64_t(a) - uint64_t(b));
+  }
 };
 struct SubtractSaturate {
-  template <typename T> static T run(T a, T b) {
+  template <typename T>
+  static T run(T a, T b) {
     constexpr Wide<T> least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
     return T(std::clamp<Wide<T>>(Wide<T>(a) - b, least, greatest));
   }
 };
 struct MultiplyLow {
-  template <typename T> static T run(T a, T b) { return T(uint64_t(a) * uint64_t(b)); }
+  template <typename T>
+  static T run(T a, T b) {
+    return T(uint64_t(a) * uint64_t(b));
+  }
 };
 struct MultiplyHigh {
-  template <typename T> static T run(T a, T b) { return T(Wide<T>(a) * b >> (8 * sizeof(T))); }
+  template <typename T>
+  static T run(T a, T b) {
+    return T(Wide<T>(a) * b >> (8 * sizeof(T)));
+  }
 };
 /// Division by zero is not defined; the hardware's answer is all ones.
 struct Divide {
-  template <typename T> static T run(T a, T b) { return b ? T(Wide<T>(a) / b) : T(-1); }
+  template <typename T>
+  static T run(T a, T b) {
+    return b ? T(Wide<T>(a) / b) : T(-1);
+  }
 };
 struct Remainder {
-  template <typename T> static T run(T a, T b) { return b ? T(Wide<T>(a) % b) : T(a); }
+  template <typename T>
+  static T run(T a, T b) {
+    return b ? T(Wide<T>(a) % b) : T(a);
+  }
 };
 struct Minimum {
-  template <typename T> static T run(T a, T b) { return std::min(a, b); }
+  template <typename T>
+  static T run(T a, T b) {
+    return std::min(a, b);
+  }
 };
 struct Maximum {
-  template <typename T> static T run(T a, T b) { return std::max(a, b); }
+  template <typename T>
+  static T run(T a, T b) {
+    return std::max(a, b);
+  }
 };
 struct Absolute {
-  template <typename T> static T run(T a) { return a < 0 ? T(-uint64_t(a)) : a; }
+  template <typename T>
+  static T run(T a) {
+    return a < 0 ? T(-uint64_t(a)) : a;
+  }
 };
 struct Negate {
-  template <typename T> static T run(T a) { return T(-uint64_t(a)); }
+  template <typename T>
+  static T run(T a) {
+    return T(-uint64_t(a));
+  }
 };
 
 struct MultiplyAddLow {
-  template <typename T> static T run(uint64_t a, uint64_t b, uint64_t c) { return T(a * b + c); }
+  template <typename T>
+  static T run(uint64_t a, uint64_t b, uint64_t c) {
+    return T(a * b + c);
+  }
 };
 struct MultiplyAddHigh {
-  template <typename T> static T run(uint64_t a, uint64_t b, uint64_t c) {
+  template <typename T>
+  static T run(uint64_t a, uint64_t b, uint64_t c) {
     return T(uint64_t(MultiplyHigh::run(fromBits<T>(a), fromBits<T>(b))) + c);
   }
 };
 /// The product has twice the width of T, and so has the sum.
 struct MultiplyAddWide {
-  template <typename T> static uint64_t run(uint64_t a, uint64_t b, uint64_t c) {
+  template <typename T>
+  static uint64_t run(uint64_t a, uint64_t b, uint64_t c) {
     return uint64_t(Wide<T>(fromBits<T>(a)) * fromBits<T>(b)) + c;
   }
 };
 struct MultiplyWide {
-  template <typename T> static uint64_t run(T a, T b) { return uint64_t(Wide<T>(a) * b); }
+  template <typename T>
+  static uint64_t run(T a, T b) {
+    return uint64_t(Wide<T>(a) * b);
+  }
 };
 /// |a - b| + c.
 struct SumOfDifference {
-  template <typename T> static T run(uint64_t a, uint64_t b, uint64_t c) {
+  template <typename T>
+  static T run(uint64_t a, uint64_t b, uint64_t c) {
     T x = fromBits<T>(a), y = fromBits<T>(b);
     return T((x < y ? uint64_t(y) - uint64_t(x) : uint64_t(x) - uint64_t(y)) + c);
   }
@@ -128,8 +169,9 @@ void multiply(Form &form) {
   takeOperands(form, type, 2);
   if (low + high + wide != 1)
     return form.fail("it needs one of .lo, .hi and .wide");
-  setHandler(form, low ? binaryOf<MultiplyLow>(type) : high ? binaryOf<MultiplyHigh>(type)
-                                                            : binaryOf<MultiplyWide>(type));
+  setHandler(form, low    ? binaryOf<MultiplyLow>(type)
+                   : high ? binaryOf<MultiplyHigh>(type)
+                          : binaryOf<MultiplyWide>(type));
 }
 
 void multiplyAdd(Form &form) {
@@ -140,8 +182,9 @@ void multiplyAdd(Form &form) {
   takeOperands(form, type, 3);
   if (low + high + wide != 1)
     return form.fail("it needs one of .lo, .hi and .wide");
-  setHandler(form, low ? ternaryOf<MultiplyAddLow>(type) : high ? ternaryOf<MultiplyAddHigh>(type)
-                                                                : ternaryOf<MultiplyAddWide>(type));
+  setHandler(form, low    ? ternaryOf<MultiplyAddLow>(type)
+                   : high ? ternaryOf<MultiplyAddHigh>(type)
+                          : ternaryOf<MultiplyAddWide>(type));
 }
 
 void sumOfDifference(Form &form) {

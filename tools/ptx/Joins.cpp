@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where diverged lanes meet again: immediate post-dominators, found on the instructions themselves. A trap counts as if it
-// went on, as it is no place to meet.
+// Where diverged lanes meet again: immediate post-dominators, found on the instructions themselves. A trap counts as if
+// it went on, as it is no place to meet.
 #include "tools/ptx/Program.h"
 
 namespace attn::ptx {

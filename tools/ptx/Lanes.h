@@ -13,15 +13,28 @@ namespace attn::ptx {
 template <typename F>
 Handler byInteger(Type type, F f) {
   switch (type) {
-  case Type::B8: case Type::U8: return f(uint8_t(0));
-  case Type::B16: case Type::U16: return f(uint16_t(0));
-  case Type::B32: case Type::U32: return f(uint32_t(0));
-  case Type::B64: case Type::U64: return f(uint64_t(0));
-  case Type::S8: return f(int8_t(0));
-  case Type::S16: return f(int16_t(0));
-  case Type::S32: return f(int32_t(0));
-  case Type::S64: return f(int64_t(0));
-  default: return nullptr;
+  case Type::B8:
+  case Type::U8:
+    return f(uint8_t(0));
+  case Type::B16:
+  case Type::U16:
+    return f(uint16_t(0));
+  case Type::B32:
+  case Type::U32:
+    return f(uint32_t(0));
+  case Type::B64:
+  case Type::U64:
+    return f(uint64_t(0));
+  case Type::S8:
+    return f(int8_t(0));
+  case Type::S16:
+    return f(int16_t(0));
+  case Type::S32:
+    return f(int32_t(0));
+  case Type::S64:
+    return f(int64_t(0));
+  default:
+    return nullptr;
   }
 }
 

@@ -160,7 +160,8 @@ private:
 };
 
 /// Calls `f` with each lane of `active`.
-template <typename F> inline void eachLane(uint32_t active, F f) {
+template <typename F>
+inline void eachLane(uint32_t active, F f) {
   if (active == kAllLanes) {
     for (unsigned lane = 0; lane < kLanes; ++lane)
       f(lane);

@@ -2,8 +2,8 @@
 // ldmatrix, stmatrix, movmatrix and mma.sync.
 //
 // A product of elements is exact in f32, tf32 and integers included. A sum begins with the accumulator and adds the
-// products in the order of k, each addition rounded to f32; hardware may add in another order and with other roundings, so
-// compare within a bound for any order.
+// products in the order of k, each addition rounded to f32; hardware may add in another order and with other roundings,
+// so compare within a bound for any order.
 #include "tools/ptx/Lanes.h"
 
 namespace attn::ptx {
@@ -177,8 +177,7 @@ void multiply(Warp &warp, const Instruction &in, uint32_t active) {
       else if (typeD == Type::F32)
         warp.row(in.to[i])[lane] = encodeFloat(Type::F32, result(i));
       else if (i % 2)
-        warp.row(in.to[i / 2])[lane] =
-            encodeFloat(Type::F16, result(i - 1)) | encodeFloat(Type::F16, result(i)) << 16;
+        warp.row(in.to[i / 2])[lane] = encodeFloat(Type::F16, result(i - 1)) | encodeFloat(Type::F16, result(i)) << 16;
   }
   warp.cta.report.counters.matrixProducts += 16 * 8 * k;
 }
@@ -201,10 +200,12 @@ void takeMultiply(Form &form) {
   in.count = depths[depth];
   unsigned size = typeBytes(in.type);
   bool integer = size == 1;
-  bool known = integer ? (in.type == Type::S8 || in.type == Type::U8) && (in.source == Type::S8 || in.source == Type::U8) &&
-                             d == Type::S32 && c == Type::S32
-                       : in.type == in.source && ((d == Type::F32 && c == Type::F32) || (in.type == Type::F16 && d == c && d == Type::F16)) &&
-                             (in.type == Type::F16 || in.type == Type::BF16 || in.type == Type::TF32);
+  bool known = integer
+                   ? (in.type == Type::S8 || in.type == Type::U8) && (in.source == Type::S8 || in.source == Type::U8) &&
+                         d == Type::S32 && c == Type::S32
+                   : in.type == in.source &&
+                         ((d == Type::F32 && c == Type::F32) || (in.type == Type::F16 && d == c && d == Type::F16)) &&
+                         (in.type == Type::F16 || in.type == Type::BF16 || in.type == Type::TF32);
   // A register row of A is 16 or 32 bytes.
   if (!known || (in.count * size != 16 && in.count * size != 32))
     return form.fail("its types with this shape are not simulated");

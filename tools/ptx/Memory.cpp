@@ -41,15 +41,20 @@ void store(Warp &warp, const Instruction &in, uint32_t active) {
 /// Floats are moved as bits.
 Type movedAs(Type type) {
   switch (isFloat(type) ? typeBytes(type) : 0) {
-  case 2: return Type::B16;
-  case 4: return Type::B32;
-  case 8: return Type::B64;
-  default: return type;
+  case 2:
+    return Type::B16;
+  case 4:
+    return Type::B32;
+  case 8:
+    return Type::B64;
+  default:
+    return type;
   }
 }
 
 void takeShape(Form &form) {
   Instruction &in = form.instruction;
+  in.nonCoherent = form.take("nc");
   form.takeHints();
   in.space = form.takeSpace();
   in.count = form.take("v2") ? 2 : form.take("v4") ? 4 : form.take("v8") ? 8 : 1;

@@ -13,12 +13,14 @@ namespace attn::ptx {
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up, Away };
 
 /// Bits of the low bytes of a register as a C++ value, and back with zeros above.
-template <typename T> inline T fromBits(uint64_t bits) {
+template <typename T>
+inline T fromBits(uint64_t bits) {
   T value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
-template <typename T> inline uint64_t toBits(T value) {
+template <typename T>
+inline uint64_t toBits(T value) {
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
   return bits;

@@ -20,7 +20,21 @@ constexpr uint32_t kAllLanes = 0xffffffff;
 using Handler = void (*)(Warp &warp, const Instruction &instruction, uint32_t active);
 
 /// What an instruction is counted as.
-enum class Class : uint8_t { Integer, Float, Fma, Special, Matrix, Move, Load, Store, Atomic, Copy, Exchange, Barrier, Control };
+enum class Class : uint8_t {
+  Integer,
+  Float,
+  Fma,
+  Special,
+  Matrix,
+  Move,
+  Load,
+  Store,
+  Atomic,
+  Copy,
+  Exchange,
+  Barrier,
+  Control
+};
 constexpr unsigned kClasses = 13;
 llvm::StringRef className(Class kind);
 
@@ -49,6 +63,8 @@ struct Instruction {
   Space space = Space::Generic;
   Rounding rounding = Rounding::Nearest;
   bool flush = false, saturate = false, relu = false, nan = false;
+  /// ld.global.nc: only for what this launch does not write.
+  bool nonCoherent = false;
   /// The predicate that is read last is `!p`.
   bool negated = false;
   Compare compare = Compare::Eq;
@@ -72,10 +88,36 @@ struct Placed {
 
 /// What a hidden register holds when a warp starts.
 enum class Special : uint8_t {
-  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
-  Lane, Warp, Warps, WarpSize, Lanemask, LanemaskLt, LanemaskLe, LanemaskGt, LanemaskGe,
-  DynamicShared, TotalShared, DynamicBase, Clock, Constant,
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  Lane,
+  Warp,
+  Warps,
+  WarpSize,
+  Lanemask,
+  LanemaskLt,
+  LanemaskLe,
+  LanemaskGt,
+  LanemaskGe,
+  DynamicShared,
+  TotalShared,
+  DynamicBase,
+  Clock,
+  Constant,
 };
+
+/// By its name in PTX, such as `%tid.x`.
+std::optional<Special> specialNamed(llvm::StringRef name);
 
 struct HiddenRegister {
   uint32_t index = 0;

@@ -6,15 +6,15 @@
 namespace attn::ptx {
 
 llvm::StringRef className(Class kind) {
-  constexpr llvm::StringLiteral names[kClasses] = {"integer", "float", "fma", "special", "matrix", "move", "load",
-                                                   "store", "atomic", "copy", "exchange", "barrier", "control"};
+  constexpr llvm::StringLiteral names[kClasses] = {"integer", "float",  "fma",  "special",  "matrix",  "move",   "load",
+                                                   "store",   "atomic", "copy", "exchange", "barrier", "control"};
   return names[static_cast<unsigned>(kind)];
 }
 
 llvm::StringRef faultName(FaultKind kind) {
-  constexpr llvm::StringLiteral names[] = {"out of bounds", "misaligned", "read-only", "uninitialised", "race",
-                                           "copy in flight", "divergent barrier", "deadlock", "exchange", "trap",
-                                           "no progress"};
+  constexpr llvm::StringLiteral names[] = {"out of bounds", "misaligned",     "read-only",         "uninitialised",
+                                           "race",          "copy in flight", "divergent barrier", "deadlock",
+                                           "exchange",      "trap",           "no progress"};
   return names[static_cast<unsigned>(kind)];
 }
 

@@ -9,12 +9,27 @@
 namespace attn::ptx {
 
 enum class Type : uint8_t {
-  None, Pred,
-  B8, B16, B32, B64,
-  U8, U16, U32, U64,
-  S8, S16, S32, S64,
-  F16, BF16, F32, F64,
-  F16x2, BF16x2, TF32,
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  F16x2,
+  BF16x2,
+  TF32,
 };
 
 /// By its name without the dot; None when it isn't a type.

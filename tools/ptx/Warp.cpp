@@ -142,7 +142,8 @@ void Warp::branch(const Instruction &instruction, uint32_t mask, uint32_t taken)
     return;
   }
   ++cta.report.counters.divergentBranches;
-  // Lanes that are on their way out go first, and through a common `ret` at once: others may wait for all that are left.
+  // Lanes that are on their way out go first, and through a common `ret` at once: others may wait for all that are
+  // left.
   const std::vector<Instruction> &code = cta.program.code;
   bool nextMeets = code[next].meets, targetMeets = code[instruction.target].meets;
   uint32_t join = instruction.join;

@@ -137,7 +137,8 @@ TEST(Divergence, BranchesByTable) {
 }
 
 TEST(Divergence, GuardsMaskSingleInstructions) {
-  auto values = computeWarp("setp.lt.u32 %p0, %ra, 4; mov.b32 %r0, 1; @%p0 mov.b32 %r0, 2; @!%p0 add.s32 %r0, %r0, 8;", lanes());
+  auto values =
+      computeWarp("setp.lt.u32 %p0, %ra, 4; mov.b32 %r0, 1; @%p0 mov.b32 %r0, 2; @!%p0 add.s32 %r0, %r0, 8;", lanes());
   EXPECT_EQ(values[3], 2u);
   EXPECT_EQ(values[4], 9u);
 }

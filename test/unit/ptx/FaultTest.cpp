@@ -5,9 +5,10 @@
 using namespace attn::ptx;
 
 namespace {
-const char *const kHead = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
-                          ".shared .align 16 .b8 tile[1024]; mov.u32 %r0, tile; mul.wide.u32 %place, %me, 4; shl.b32 %r1, %me, 2;\n"
-                          "add.s32 %r0, %r0, %r1; mov.b32 %r2, 7;\n";
+const char *const kHead =
+    "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
+    ".shared .align 16 .b8 tile[1024]; mov.u32 %r0, tile; mul.wide.u32 %place, %me, 4; shl.b32 %r1, %me, 2;\n"
+    "add.s32 %r0, %r0, %r1; mov.b32 %r2, 7;\n";
 
 /// 64 threads and a tile of 1024 bytes; %r0 is the thread's word of the tile, %place its byte in the buffers of 256.
 Outcome run(const std::string &text, unsigned threads = 64, uint64_t seed = 0) {
@@ -52,8 +53,8 @@ TEST(Fault, OutOfBounds) {
   EXPECT_TRUE(isClean("st.shared.b32 [%r0+768], %r2;"));
   EXPECT_TRUE(has("st.shared.b32 [%r0+772], %r2;", FaultKind::OutOfBounds, "shared tile+1024, where no variable lies"));
   EXPECT_TRUE(has("ld.param.b32 %r2, [out+16];", FaultKind::OutOfBounds, "the kernel has fewer"));
-  EXPECT_TRUE(has(".local .align 4 .b8 depot[8]; mov.b64 %d0, depot; st.local.b32 [%d0+8], %r2;", FaultKind::OutOfBounds,
-                  "a thread has 8"));
+  EXPECT_TRUE(has(".local .align 4 .b8 depot[8]; mov.b64 %d0, depot; st.local.b32 [%d0+8], %r2;",
+                  FaultKind::OutOfBounds, "a thread has 8"));
 }
 
 TEST(Fault, Misaligned) {
@@ -63,16 +64,24 @@ TEST(Fault, Misaligned) {
 }
 
 TEST(Fault, ReadOnly) {
-  EXPECT_TRUE(has("setp.eq.u32 %p0, %me, 0; @%p0 st.global.b32 [%in], %r2;", FaultKind::ReadOnly, "writes global in+0"));
+  EXPECT_TRUE(
+      has("setp.eq.u32 %p0, %me, 0; @%p0 st.global.b32 [%in], %r2;", FaultKind::ReadOnly, "writes global in+0"));
+}
+
+TEST(Fault, NonCoherentLoadOfWhatIsWritten) {
+  const std::string store = "add.s64 %out, %out, %place; st.global.b32 [%out], %r2; ";
+  EXPECT_TRUE(isClean(store + "ld.global.nc.b32 %r3, [%in]; ld.global.b32 %r3, [%out];"));
+  EXPECT_TRUE(has(store + "ld.global.nc.b32 %r3, [%out];", FaultKind::ReadOnly, "through .nc"));
 }
 
 TEST(Fault, Uninitialised) {
   EXPECT_TRUE(isClean("st.shared.b32 [%r0], %r2; ld.shared.b32 %r3, [%r0];"));
   EXPECT_TRUE(has("st.shared.b16 [%r0], %h0; ld.shared.b32 %r3, [%r0];", FaultKind::Uninitialised,
                   "reads shared tile+2, which nothing has written"));
-  EXPECT_TRUE(has("add.s64 %out, %out, %place; ld.global.b32 %r3, [%out];", FaultKind::Uninitialised, "reads global out+0"));
-  EXPECT_TRUE(has(".local .align 4 .b8 depot[8]; mov.b64 %d0, depot; ld.local.b32 %r3, [%d0];", FaultKind::Uninitialised,
-                  "reads local depot+0"));
+  EXPECT_TRUE(
+      has("add.s64 %out, %out, %place; ld.global.b32 %r3, [%out];", FaultKind::Uninitialised, "reads global out+0"));
+  EXPECT_TRUE(has(".local .align 4 .b8 depot[8]; mov.b64 %d0, depot; ld.local.b32 %r3, [%d0];",
+                  FaultKind::Uninitialised, "reads local depot+0"));
 }
 
 TEST(Fault, RaceBetweenWarps) {
@@ -90,11 +99,13 @@ TEST(Fault, RaceBetweenWarps) {
 TEST(Fault, RaceWithinAWarp) {
   const std::string other = "xor.b32 %r3, %r1, 4; mov.u32 %r4, tile; add.s32 %r3, %r3, %r4; ";
   EXPECT_TRUE(isClean(other + "st.shared.b32 [%r0], %r2; bar.warp.sync -1; ld.shared.b32 %r5, [%r3];"));
-  EXPECT_TRUE(has(other + "st.shared.b32 [%r0], %r2; ld.shared.b32 %r5, [%r3];", FaultKind::Race, "with no barrier between"));
+  EXPECT_TRUE(
+      has(other + "st.shared.b32 [%r0], %r2; ld.shared.b32 %r5, [%r3];", FaultKind::Race, "with no barrier between"));
   // Two warps need more than bar.warp.sync.
-  EXPECT_TRUE(has("xor.b32 %r3, %r1, 128; mov.u32 %r4, tile; add.s32 %r3, %r3, %r4; st.shared.b32 [%r0], %r2; bar.sync 0;"
-                  "ld.shared.b32 %r5, [%r3]; bar.warp.sync -1; st.shared.b32 [%r0], %r2;",
-                  FaultKind::Race, "with no barrier between"));
+  EXPECT_TRUE(
+      has("xor.b32 %r3, %r1, 128; mov.u32 %r4, tile; add.s32 %r3, %r3, %r4; st.shared.b32 [%r0], %r2; bar.sync 0;"
+          "ld.shared.b32 %r5, [%r3]; bar.warp.sync -1; st.shared.b32 [%r0], %r2;",
+          FaultKind::Race, "with no barrier between"));
 }
 
 TEST(Fault, RaceOfSecondReader) {
@@ -106,8 +117,9 @@ TEST(Fault, RaceOfSecondReader) {
 
 TEST(Fault, NamedBarriersOrderOnlyTheirWarps) {
   // 96 threads; warps 0 and 1 meet at barrier 1, warp 2 is not asked.
-  const std::string head = "mov.u32 %r4, tile; mov.u32 %r6, %warpid; setp.eq.u32 %p0, %me, 0; @%p0 st.shared.b32 [tile], %r2;"
-                           "setp.eq.u32 %p1, %r6, 2; @%p1 bra LAST; bar.sync 1, 64; ";
+  const std::string head =
+      "mov.u32 %r4, tile; mov.u32 %r6, %warpid; setp.eq.u32 %p0, %me, 0; @%p0 st.shared.b32 [tile], %r2;"
+      "setp.eq.u32 %p1, %r6, 2; @%p1 bra LAST; bar.sync 1, 64; ";
   EXPECT_TRUE(isClean(head + "ld.shared.b32 %r5, [tile]; LAST: bar.sync 0;", 96));
   EXPECT_TRUE(isClean(head + "LAST: bar.sync 0; ld.shared.b32 %r5, [tile];", 96));
   Outcome late = run(head + "LAST: ld.shared.b32 %r5, [tile];", 96);
@@ -118,12 +130,14 @@ TEST(Fault, RaceInGlobalMemory) {
   EXPECT_TRUE(has("st.global.b32 [%out], %me;", FaultKind::Race, "writes global out+0"));
   Shape shape;
   shape.grid = {2, 1, 1};
-  Outcome two = runText(kernel("ld.param.u64 %out, [out]; mov.b32 %r2, 1; st.global.b32 [%out], %r2; ret;"), {}, 4, shape);
+  Outcome two =
+      runText(kernel("ld.param.u64 %out, [out]; mov.b32 %r2, 1; st.global.b32 [%out], %r2; ret;"), {}, 4, shape);
   EXPECT_TRUE(two.report.has(FaultKind::Race));
 }
 
 TEST(Fault, CopiesInFlight) {
-  const std::string copy = "add.s64 %in, %in, %place; cp.async.ca.shared.global [%r0], [%in], 4; cp.async.commit_group; ";
+  const std::string copy =
+      "add.s64 %in, %in, %place; cp.async.ca.shared.global [%r0], [%in], 4; cp.async.commit_group; ";
   const std::string second = "cp.async.ca.shared.global [%r0+256], [%in], 4; cp.async.commit_group; ";
   const std::string load = "ld.shared.b32 %r5, [%r0]; ";
   EXPECT_TRUE(isClean(copy + "cp.async.wait_group 0; " + load));
@@ -138,8 +152,9 @@ TEST(Fault, CopiesInFlight) {
   EXPECT_TRUE(has(other + copy + "cp.async.wait_all; ld.shared.b32 %r5, [%r3];", FaultKind::Race, "wrote at line"));
   // A copy into what another warp may still read.
   const std::string far = "xor.b32 %r3, %r1, 128; mov.u32 %r4, tile; add.s32 %r3, %r3, %r4; ";
-  EXPECT_TRUE(has(far + "st.shared.b32 [%r0], %r2; bar.sync 0; ld.shared.b32 %r5, [%r3]; " + copy + "cp.async.wait_all;",
-                  FaultKind::Race, "with no barrier between"));
+  EXPECT_TRUE(
+      has(far + "st.shared.b32 [%r0], %r2; bar.sync 0; ld.shared.b32 %r5, [%r3]; " + copy + "cp.async.wait_all;",
+          FaultKind::Race, "with no barrier between"));
 }
 
 TEST(Fault, DivergentBarrier) {
@@ -158,7 +173,8 @@ TEST(Fault, Deadlock) {
   EXPECT_TRUE(has("bar.sync 1, 128;", FaultKind::Deadlock, "64 of 128 threads are there"));
   EXPECT_TRUE(has("setp.lt.u32 %p0, %me, 32; @%p0 bra OTHER; bar.sync 1; bra END; OTHER: bar.sync 2; END:",
                   FaultKind::Deadlock, "is never complete"));
-  EXPECT_TRUE(isClean("setp.lt.u32 %p0, %me, 32; @%p0 bra OTHER; bar.sync 1, 64; bra END; OTHER: bar.arrive 1, 64; END:"));
+  EXPECT_TRUE(
+      isClean("setp.lt.u32 %p0, %me, 32; @%p0 bra OTHER; bar.sync 1, 64; bra END; OTHER: bar.arrive 1, 64; END:"));
 }
 
 TEST(Fault, Exchange) {

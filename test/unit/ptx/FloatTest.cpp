@@ -27,7 +27,8 @@ TEST(Float, FusedIsRoundedOnce) {
   EXPECT_EQ(compute("mul.f32 %r0, %ra, %ra;", {bits(a)}).r, bits(1 + 0x1p-11f));
   // In f16: 2^-14 + 2^-24·(1 + a little) must not be rounded in two steps.
   EXPECT_EQ(compute("fma.rn.f16 %h0, %ha, %hb, %hc;", {0x3c01, 0x1400, 0x6400}).h, 0x6400);
-  EXPECT_EQ(compute("fma.rn.f64 %d0, %da, %db, %dc;", {bits(1 + 0x1p-30), bits(1 - 0x1p-30), bits(-1.0)}).d, bits(-0x1p-60));
+  EXPECT_EQ(compute("fma.rn.f64 %d0, %da, %db, %dc;", {bits(1 + 0x1p-30), bits(1 - 0x1p-30), bits(-1.0)}).d,
+            bits(-0x1p-60));
 }
 
 TEST(Float, FlushAndSaturate) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where lanes hold the elements of matrices. The tables are the figures of the PTX manual, block by block: in a block the
-// lanes follow each other along a row, four to a row.
+// Where lanes hold the elements of matrices. The tables are the figures of the PTX manual, block by block: in a block
+// the lanes follow each other along a row, four to a row.
 #include "Snippet.h"
 
 using namespace attn::ptx;
@@ -23,7 +23,8 @@ struct Fragment {
       for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned i = 0; i < block.width; ++i) {
           unsigned along = lane % 4 * block.width + i, across = lane / 4;
-          f(lane, block.element + i, block.row + (downwards ? along : across), block.column + (downwards ? across : along));
+          f(lane, block.element + i, block.row + (downwards ? along : across),
+            block.column + (downwards ? across : along));
         }
   }
 };
@@ -38,15 +39,31 @@ const Fragment kAccumulator = {{{0, 0, 0, 2}, {8, 0, 2, 2}}};
 
 const Case kCases[] = {
     // a0,a1 above left, a2,a3 below left, a4,a5 above right, a6,a7 below right; b0,b1 above, b2,b3 below.
-    {"m16n8k16.row.col.f32.f16.f16.f32", 16, 16, {{{0, 0, 0, 2}, {8, 0, 2, 2}, {0, 8, 4, 2}, {8, 8, 6, 2}}}, {{{0, 0, 0, 2}, {8, 0, 2, 2}}, true}},
-    {"m16n8k16.row.col.f32.bf16.bf16.f32", 16, 16, {{{0, 0, 0, 2}, {8, 0, 2, 2}, {0, 8, 4, 2}, {8, 8, 6, 2}}}, {{{0, 0, 0, 2}, {8, 0, 2, 2}}, true}},
+    {"m16n8k16.row.col.f32.f16.f16.f32",
+     16,
+     16,
+     {{{0, 0, 0, 2}, {8, 0, 2, 2}, {0, 8, 4, 2}, {8, 8, 6, 2}}},
+     {{{0, 0, 0, 2}, {8, 0, 2, 2}}, true}},
+    {"m16n8k16.row.col.f32.bf16.bf16.f32",
+     16,
+     16,
+     {{{0, 0, 0, 2}, {8, 0, 2, 2}, {0, 8, 4, 2}, {8, 8, 6, 2}}},
+     {{{0, 0, 0, 2}, {8, 0, 2, 2}}, true}},
     {"m16n8k8.row.col.f32.f16.f16.f32", 8, 16, {{{0, 0, 0, 2}, {8, 0, 2, 2}}}, {{{0, 0, 0, 2}}, true}},
     {"m16n8k8.row.col.f32.bf16.bf16.f32", 8, 16, {{{0, 0, 0, 2}, {8, 0, 2, 2}}}, {{{0, 0, 0, 2}}, true}},
     // One element a lane and block.
-    {"m16n8k8.row.col.f32.tf32.tf32.f32", 8, 32, {{{0, 0, 0, 1}, {8, 0, 1, 1}, {0, 4, 2, 1}, {8, 4, 3, 1}}}, {{{0, 0, 0, 1}, {4, 0, 1, 1}}, true}},
+    {"m16n8k8.row.col.f32.tf32.tf32.f32",
+     8,
+     32,
+     {{{0, 0, 0, 1}, {8, 0, 1, 1}, {0, 4, 2, 1}, {8, 4, 3, 1}}},
+     {{{0, 0, 0, 1}, {4, 0, 1, 1}}, true}},
     {"m16n8k4.row.col.f32.tf32.tf32.f32", 4, 32, {{{0, 0, 0, 1}, {8, 0, 1, 1}}}, {{{0, 0, 0, 1}}, true}},
     // Four.
-    {"m16n8k32.row.col.s32.s8.s8.s32", 32, 8, {{{0, 0, 0, 4}, {8, 0, 4, 4}, {0, 16, 8, 4}, {8, 16, 12, 4}}}, {{{0, 0, 0, 4}, {16, 0, 4, 4}}, true}},
+    {"m16n8k32.row.col.s32.s8.s8.s32",
+     32,
+     8,
+     {{{0, 0, 0, 4}, {8, 0, 4, 4}, {0, 16, 8, 4}, {8, 16, 12, 4}}},
+     {{{0, 0, 0, 4}, {16, 0, 4, 4}}, true}},
     {"m16n8k16.row.col.s32.s8.s8.s32", 16, 8, {{{0, 0, 0, 4}, {8, 0, 4, 4}}}, {{{0, 0, 0, 4}}, true}},
 };
 
@@ -79,12 +96,13 @@ TEST(Matrix, ProductsByTheTablesOfTheManual) {
     SCOPED_TRACE(one.name);
     Type type = elementType(one);
     bool integer = type == Type::S8;
-    unsigned perRegister = 32 / one.elementBits, registersA = one.k * 16 / 32 / perRegister, registersB = registersA / 2;
+    unsigned perRegister = 32 / one.elementBits, registersA = one.k * 16 / 32 / perRegister,
+             registersB = registersA / 2;
     std::vector<uint32_t> in(32 * 16, 0);
     auto put = [&](unsigned lane, unsigned first, unsigned element, double value) {
-      in[lane * 16 + first + element / perRegister] |=
-          uint32_t(encode(type, value) << (element % perRegister * one.elementBits) &
-                   (perRegister == 1 ? ~0ull : ((1ull << one.elementBits) - 1) << (element % perRegister * one.elementBits)));
+      in[lane * 16 + first + element / perRegister] |= uint32_t(
+          encode(type, value) << (element % perRegister * one.elementBits) &
+          (perRegister == 1 ? ~0ull : ((1ull << one.elementBits) - 1) << (element % perRegister * one.elementBits)));
     };
     one.a.each([&](unsigned lane, unsigned element, unsigned row, unsigned column) {
       put(lane, 0, element, valueOfA(row, column));
@@ -101,8 +119,9 @@ TEST(Matrix, ProductsByTheTablesOfTheManual) {
                        "mul.wide.u32 %place, %me, 16; add.s64 %out, %out, %place;\n"
                        "ld.global.v4.b32 {%a0,%a1,%a2,%a3}, [%in]; ld.global.v4.b32 {%b0,%b1,%b2,%b3}, [%in+16];\n"
                        "ld.global.v4.b32 {%c0,%c1,%c2,%c3}, [%in+32];\n"
-                       "mma.sync.aligned." + one.name + " {%c0,%c1,%c2,%c3}, " + list("%a", registersA) + ", " +
-                       list("%b", registersB) + ", {%c0,%c1,%c2,%c3};\nst.global.v4.b32 [%out], {%c0,%c1,%c2,%c3};\nret;";
+                       "mma.sync.aligned." +
+                       one.name + " {%c0,%c1,%c2,%c3}, " + list("%a", registersA) + ", " + list("%b", registersB) +
+                       ", {%c0,%c1,%c2,%c3};\nst.global.v4.b32 [%out], {%c0,%c1,%c2,%c3};\nret;";
     Shape shape;
     shape.block = {32, 1, 1};
     Outcome run = runText(kernel(text), bytesOf(in), 512, shape);
@@ -121,15 +140,16 @@ TEST(Matrix, ProductsByTheTablesOfTheManual) {
 
 TEST(Matrix, HalfAccumulatorIsPacked) {
   // A and B are all ones: each sum is 16 more than C, which is 1 in the lower half and 2 in the upper.
-  std::string text = "mov.b32 %r1, 0x3c003c00; mov.b32 %r2, 0x40003c00;\n"
-                     "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0,%r3}, {%r1,%r1,%r1,%r1}, {%r1,%r1}, {%r2,%r2};";
+  std::string text =
+      "mov.b32 %r1, 0x3c003c00; mov.b32 %r2, 0x40003c00;\n"
+      "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0,%r3}, {%r1,%r1,%r1,%r1}, {%r1,%r1}, {%r2,%r2};";
   for (uint32_t value : computeWarp(text, byLane([](unsigned i) { return i; })))
     EXPECT_EQ(value, 0x4c804c40u);
 }
 
 namespace {
-/// Lane i gives the row i of `matrices` matrices whose element (r, c) of matrix m is 256 m + 16 r + c; every register that
-/// is loaded.
+/// Lane i gives the row i of `matrices` matrices whose element (r, c) of matrix m is 256 m + 16 r + c; every register
+/// that is loaded.
 std::vector<uint32_t> loadMatrices(unsigned count, bool transposed) {
   std::string registers = list("%m", count), number = std::to_string(count);
   std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %me, %tid.x;\n"
@@ -137,8 +157,10 @@ std::vector<uint32_t> loadMatrices(unsigned count, bool transposed) {
                      "mul.wide.u32 %place, %me, 16; add.s64 %in, %in, %place; mov.u32 %s, tile; shl.b32 %re, %me, 4;\n"
                      "add.s32 %s, %s, %re; ld.global.v4.b32 {%r0,%r1,%r2,%r3}, [%in];\n"
                      "st.shared.v4.b32 [%s], {%r0,%r1,%r2,%r3}; bar.sync 0;\n"
-                     "ldmatrix.sync.aligned.m8n8.x" + number + (transposed ? ".trans" : "") + ".shared.b16 " + registers +
-                     ", [%s];\nmul.wide.u32 %place, %me, " + std::to_string(4 * count) + "; add.s64 %out, %out, %place;\n";
+                     "ldmatrix.sync.aligned.m8n8.x" +
+                     number + (transposed ? ".trans" : "") + ".shared.b16 " + registers +
+                     ", [%s];\nmul.wide.u32 %place, %me, " + std::to_string(4 * count) +
+                     "; add.s64 %out, %out, %place;\n";
   for (unsigned i = 0; i < count; ++i)
     text += "st.global.b32 [%out+" + std::to_string(4 * i) + "], %m" + std::to_string(i) + ";\n";
   std::vector<uint16_t> in;
@@ -188,7 +210,8 @@ TEST(Matrix, TransposedInRegisters) {
 
 TEST(Matrix, TensorFloatDropsTheLowBits) {
   // 1 + 2^-11 is not a tf32: what lies below its ten bits is not read.
-  std::string text = "mov.b32 %r1, 0x3f801000; mov.b32 %r2, 0x3f800000; mov.b32 %r3, 0;\n"
-                     "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%r0,%r4,%r5,%r6}, {%r1,%r1}, {%r2}, {%r3,%r3,%r3,%r3};";
+  std::string text =
+      "mov.b32 %r1, 0x3f801000; mov.b32 %r2, 0x3f800000; mov.b32 %r3, 0;\n"
+      "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%r0,%r4,%r5,%r6}, {%r1,%r1}, {%r2}, {%r3,%r3,%r3,%r3};";
   EXPECT_EQ(computeWarp(text, byLane([](unsigned i) { return i; }))[0], bits(4.0f));
 }

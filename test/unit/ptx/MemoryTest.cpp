@@ -18,9 +18,10 @@ TEST(Memory, SpacesThroughGenericAddresses) {
                     {42})
                 .r,
             42u);
-  Result local = compute(".local .align 8 .b8 depot[16]; mov.u64 %d1, depot; cvta.local.u64 %d2, %d1; st.b32 [%d2+4], %ra;"
-                         "ld.local.b32 %r0, [depot+4]; isspacep.global %p0, %d2;",
-                         {43});
+  Result local =
+      compute(".local .align 8 .b8 depot[16]; mov.u64 %d1, depot; cvta.local.u64 %d2, %d1; st.b32 [%d2+4], %ra;"
+              "ld.local.b32 %r0, [depot+4]; isspacep.global %p0, %d2;",
+              {43});
   EXPECT_EQ(local.r, 43u);
   EXPECT_FALSE(local.p);
 }
@@ -35,8 +36,9 @@ TEST(Memory, PackingAndUnpacking) {
 TEST(Memory, ModuleVariables) {
   std::string head = ".global .align 4 .u32 table[4] = {10, 0x14, 30};\n.const .align 4 .f32 half = 0f3F000000;\n"
                      ".global .align 8 .u64 pointer = generic(table)+4;\n";
-  std::string text = "ld.param.u64 %out, [out]; ld.global.u32 %r0, [table+8]; ld.const.f32 %r1, [half]; ld.global.u64 %d0, "
-                     "[pointer]; ld.u32 %r2, [%d0]; ld.global.u32 %r3, [table+12]; st.global.v4.b32 [%out], {%r0,%r1,%r2,%r3}; ret;";
+  std::string text =
+      "ld.param.u64 %out, [out]; ld.global.u32 %r0, [table+8]; ld.const.f32 %r1, [half]; ld.global.u64 %d0, "
+      "[pointer]; ld.u32 %r2, [%d0]; ld.global.u32 %r3, [table+12]; st.global.v4.b32 [%out], {%r0,%r1,%r2,%r3}; ret;";
   Outcome run = runText(kernel(text, head), {}, 16);
   ASSERT_EQ(run.error, "");
   EXPECT_TRUE(run.report.clean());
@@ -48,9 +50,10 @@ TEST(Memory, ModuleVariables) {
 
 TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
   std::string head = ".extern .shared .align 16 .b8 dynamic[];\n";
-  std::string text = ".shared .align 4 .b8 fixed[20]; ld.param.u64 %out, [out]; mov.u32 %r0, fixed; mov.u32 %r1, dynamic;\n"
-                     "mov.u32 %r2, %dynamic_smem_size; st.shared.b32 [%r1+60], %r2; ld.shared.b32 %r3, [dynamic+60];\n"
-                     "st.global.v4.b32 [%out], {%r0,%r1,%r2,%r3}; ret;";
+  std::string text =
+      ".shared .align 4 .b8 fixed[20]; ld.param.u64 %out, [out]; mov.u32 %r0, fixed; mov.u32 %r1, dynamic;\n"
+      "mov.u32 %r2, %dynamic_smem_size; st.shared.b32 [%r1+60], %r2; ld.shared.b32 %r3, [dynamic+60];\n"
+      "st.global.v4.b32 [%out], {%r0,%r1,%r2,%r3}; ret;";
   Shape shape;
   shape.dynamicShared = 64;
   Outcome run = runText(kernel(text, head), {}, 16, shape);
@@ -65,9 +68,10 @@ TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
 }
 
 TEST(Memory, CopiesFillWithZeros) {
-  std::string text = ".shared .align 16 .b8 tile[16]; ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %r0, tile;\n"
-                     "mov.u32 %r1, SIZE; cp.async.cg.shared.global [%r0], [%in], 16, %r1; cp.async.wait_all;\n"
-                     "ld.shared.v4.b32 {%r2,%r3,%r4,%r5}, [%r0]; st.global.v4.b32 [%out], {%r2,%r3,%r4,%r5}; ret;";
+  std::string text =
+      ".shared .align 16 .b8 tile[16]; ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %r0, tile;\n"
+      "mov.u32 %r1, SIZE; cp.async.cg.shared.global [%r0], [%in], 16, %r1; cp.async.wait_all;\n"
+      "ld.shared.v4.b32 {%r2,%r3,%r4,%r5}, [%r0]; st.global.v4.b32 [%out], {%r2,%r3,%r4,%r5}; ret;";
   std::vector<uint32_t> in = {1, 2, 3, 4};
   for (unsigned size : {0u, 8u, 16u}) {
     std::string sized = text;
@@ -81,9 +85,10 @@ TEST(Memory, CopiesFillWithZeros) {
 }
 
 TEST(Memory, Atomics) {
-  std::string text = ".shared .align 8 .b8 cell[8]; ld.param.u64 %out, [out]; mov.u32 %me, %tid.x; setp.eq.u32 %p0, %me, 0;\n"
-                     "mov.b64 %d0, START; @%p0 st.shared.b64 [cell], %d0; bar.sync 0; OPERATION bar.sync 0;\n"
-                     "ld.shared.b64 %d0, [cell]; @%p0 st.global.b64 [%out], %d0; ret;";
+  std::string text =
+      ".shared .align 8 .b8 cell[8]; ld.param.u64 %out, [out]; mov.u32 %me, %tid.x; setp.eq.u32 %p0, %me, 0;\n"
+      "mov.b64 %d0, START; @%p0 st.shared.b64 [cell], %d0; bar.sync 0; OPERATION bar.sync 0;\n"
+      "ld.shared.b64 %d0, [cell]; @%p0 st.global.b64 [%out], %d0; ret;";
   auto after = [&](const std::string &operation, uint64_t start) {
     std::string full = text;
     full.replace(full.find("START"), 5, std::to_string(start));
@@ -122,8 +127,9 @@ TEST(Memory, BarriersReduce) {
 namespace {
 /// The passes that 32 lanes need whose words lie `stride` bytes apart.
 Traffic sharedTraffic(unsigned stride, const std::string &store) {
-  std::string text = ".shared .align 16 .b8 tile[8192]; mov.u32 %me, %tid.x; mul.lo.s32 %r0, %me, " + std::to_string(stride) +
-                     ";\nmov.u32 %r1, tile; add.s32 %r0, %r0, %r1; mov.b32 %r2, 0;\n" + store + "\nret;";
+  std::string text = ".shared .align 16 .b8 tile[8192]; mov.u32 %me, %tid.x; mul.lo.s32 %r0, %me, " +
+                     std::to_string(stride) + ";\nmov.u32 %r1, tile; add.s32 %r0, %r0, %r1; mov.b32 %r2, 0;\n" + store +
+                     "\nret;";
   Shape shape;
   shape.block = {32, 1, 1};
   Outcome run = runText(kernel(text), {}, 16, shape);
@@ -148,8 +154,10 @@ TEST(Counters, BankConflicts) {
 }
 
 TEST(Counters, SectorsAndClasses) {
-  std::string text = "ld.param.u64 %out, [out]; mov.u32 %me, %tid.x; mul.wide.u32 %place, %me, 64; add.s64 %out, %out, %place;\n"
-                     "mov.b32 %r0, 0f3F800000; fma.rn.f32 %r1, %r0, %r0, %r0; ex2.approx.f32 %r1, %r1; st.global.b32 [%out], %r1; ret;";
+  std::string text =
+      "ld.param.u64 %out, [out]; mov.u32 %me, %tid.x; mul.wide.u32 %place, %me, 64; add.s64 %out, %out, %place;\n"
+      "mov.b32 %r0, 0f3F800000; fma.rn.f32 %r1, %r0, %r0, %r0; ex2.approx.f32 %r1, %r1; st.global.b32 [%out], %r1; "
+      "ret;";
   Shape shape;
   shape.block = {32, 1, 1};
   Outcome run = runText(kernel(text), {}, 2048, shape);

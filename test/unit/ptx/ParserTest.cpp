@@ -11,7 +11,8 @@ std::string errorOf(const std::string &body, const std::string &head = "") {
 } // namespace
 
 TEST(Parser, WhatIsNotSimulatedIsSaidBeforeAnythingRuns) {
-  EXPECT_EQ(errorOf("trap;\nwgmma.fence.sync.aligned;"), "11: the instruction 'wgmma.fence.sync.aligned' is not simulated");
+  EXPECT_EQ(errorOf("trap;\nwgmma.fence.sync.aligned;"),
+            "11: the instruction 'wgmma.fence.sync.aligned' is not simulated");
   EXPECT_EQ(errorOf("add.f32.foo %r0, %r1, %r2;"), "10: 'add.f32.foo': '.foo' is not simulated");
   EXPECT_EQ(errorOf("cp.async.bulk.commit_group;"), "10: 'cp.async.bulk.commit_group': '.bulk' is not simulated");
   EXPECT_EQ(errorOf("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d0}, {%d1}, {%d2}, {%d3};"),
@@ -22,7 +23,8 @@ TEST(Parser, WhatIsNotSimulatedIsSaidBeforeAnythingRuns) {
   EXPECT_EQ(errorOf("bra NOWHERE;"), "10: there is no label 'NOWHERE'");
   EXPECT_EQ(errorOf("@%r0 ret;"), "10: '%r0' is not a predicate");
   EXPECT_EQ(errorOf("add.f32 %r0, %r1, 1;"), "10: 'add.f32': a whole number where a float belongs");
-  EXPECT_EQ(errorOf("{ .param .b32 a; call printf, (a); }"), "10: 'call': only functions that stand in the module can be called");
+  EXPECT_EQ(errorOf("{ .param .b32 a; call printf, (a); }"),
+            "10: 'call': only functions that stand in the module can be called");
   EXPECT_EQ(errorOf("call again;", ".func again() { call again; }"), "4: 'again' calls itself, which is not simulated");
 }
 
@@ -40,7 +42,8 @@ TEST(Parser, WhatIsTooLargeIsRefused) {
   EXPECT_EQ(errorOf("mov.b32 %r0, {{%h0, %h1}, %h2};"), "10: a register or a number expected, found '{'");
   std::string calls = ".func f0() { ret; }\n";
   for (int i = 1; i < 30; ++i)
-    calls += ".func f" + std::to_string(i) + "() { call f" + std::to_string(i - 1) + "; call f" + std::to_string(i - 1) + "; ret; }\n";
+    calls += ".func f" + std::to_string(i) + "() { call f" + std::to_string(i - 1) + "; call f" +
+             std::to_string(i - 1) + "; ret; }\n";
   EXPECT_NE(errorOf("call f29;", calls).find("the kernel is too large with its calls inlined"), std::string::npos);
 }
 

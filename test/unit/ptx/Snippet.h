@@ -17,7 +17,8 @@ inline std::string kernel(const std::string &body, const std::string &head = "")
   return ".version 7.8\n.target sm_80\n.address_size 64\n" + head +
          "\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
          ".reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .pred %p<10>;\n"
-         ".reg .b16 %ha, %hb, %hc; .reg .b32 %ra, %rb, %rc, %re; .reg .b64 %da, %db, %dc, %out, %in; .reg .pred %pa, %pb;\n"
+         ".reg .b16 %ha, %hb, %hc; .reg .b32 %ra, %rb, %rc, %re; .reg .b64 %da, %db, %dc, %out, %in; .reg .pred %pa, "
+         "%pb;\n"
          ".reg .b32 %me; .reg .b64 %place;\n" +
          body + "\n}\n";
 }
@@ -75,8 +76,8 @@ llvm::ArrayRef<uint8_t> bytesOf(const std::vector<T> &values) {
   return {reinterpret_cast<const uint8_t *>(values.data()), values.size() * sizeof(T)};
 }
 
-/// What a thread leaves in %r0, %d0, %h0 and %p0. Its operands are in %ra, %rb, %rc, in %da … and %ha … too, and the lowest
-/// bits of the first two in %pa and %pb.
+/// What a thread leaves in %r0, %d0, %h0 and %p0. Its operands are in %ra, %rb, %rc, in %da … and %ha … too, and the
+/// lowest bits of the first two in %pa and %pb.
 struct Result {
   uint32_t r = 0;
   uint64_t d = 0;
@@ -89,8 +90,8 @@ inline Result compute(const std::string &instructions, std::vector<uint64_t> ope
   std::string text = "ld.param.u64 %out, [out]; ld.param.u64 %in, [in];\n";
   for (unsigned i = 0; i < 3; ++i) {
     std::string name(1, "abc"[i]), place = "[%in+" + std::to_string(8 * i) + "];\n";
-    text += "ld.global.b64 %d" + name + ", " + place + "cvt.u32.u64 %r" + name + ", %d" + name + ";\n" + "cvt.u16.u64 %h" +
-            name + ", %d" + name + ";\n";
+    text += "ld.global.b64 %d" + name + ", " + place + "cvt.u32.u64 %r" + name + ", %d" + name + ";\n" +
+            "cvt.u16.u64 %h" + name + ", %d" + name + ";\n";
   }
   text += "and.b32 %re, %ra, 1; setp.ne.u32 %pa, %re, 0; and.b32 %re, %rb, 1; setp.ne.u32 %pb, %re, 0;\n"
           "mov.b32 %r0, 0; mov.b64 %d0, 0; mov.b16 %h0, 0; setp.ne.u32 %p0, 0, 0;\n" +
