@@ -11,6 +11,8 @@ static constexpr int64_t wantedQueries = 192;
 /// Keys in a tile: their scores for one register block, 60 x 16 x 4 bytes, leave most of L1 to the operands.
 static constexpr int64_t wantedKeys = 64;
 static constexpr int64_t unusedDepth = 256;
+/// Keys in a task of the decode form: enough to pay for its start and for the merge, few enough to share out one sequence.
+static constexpr int64_t wantedChunk = 512;
 /// Rows that a packed panel of a contract serves at least: packing it costs as much as eight of them.
 static constexpr int64_t wantedRows = 192;
 /// Contracted elements in a panel: it is read from L2 at a third of what L2 gives, and sums are put away rarely.
@@ -29,6 +31,8 @@ static void chooseRegisterBlock(Schedule &schedule, const Target &target) {
 }
 
 static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, int64_t room) {
+  schedule.decodeQueries = schedule.lanes * schedule.vectors / 2;
+  schedule.decodeChunk = wantedChunk;
   int64_t width = schedule.lanes * schedule.vectors;
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;

@@ -38,6 +38,8 @@ struct llvm::yaml::MappingTraits<StageSchedule> {
     io.mapOptional("query_tile", schedule.queryTile, int64_t());
     io.mapOptional("key_tile", schedule.keyTile, int64_t());
     io.mapOptional("depth_tile", schedule.depthTile, int64_t());
+    io.mapOptional("decode_queries", schedule.decodeQueries, int64_t());
+    io.mapOptional("decode_chunk", schedule.decodeChunk, int64_t());
   }
 };
 
@@ -85,7 +87,8 @@ std::string attn::printSchedules(llvm::ArrayRef<StageSchedule> stages) {
 
 bool Schedule::operator==(const Schedule &other) const {
   return lanes == other.lanes && vectors == other.vectors && rows == other.rows && queryTile == other.queryTile &&
-         keyTile == other.keyTile && depthTile == other.depthTile;
+         keyTile == other.keyTile && depthTile == other.depthTile && decodeQueries == other.decodeQueries &&
+         decodeChunk == other.decodeChunk;
 }
 
 const StageSchedule *attn::findSchedule(llvm::ArrayRef<StageSchedule> given, llvm::StringRef kernel,
@@ -104,7 +107,8 @@ Schedule attn::completed(const Schedule &given, const Schedule &defaults) {
   auto pick = [](int64_t given, int64_t otherwise) { return given ? given : otherwise; };
   return {pick(given.lanes, defaults.lanes),         pick(given.vectors, defaults.vectors),
           pick(given.rows, defaults.rows),           pick(given.queryTile, defaults.queryTile),
-          pick(given.keyTile, defaults.keyTile),     pick(given.depthTile, defaults.depthTile)};
+          pick(given.keyTile, defaults.keyTile),     pick(given.depthTile, defaults.depthTile),
+          pick(given.decodeQueries, defaults.decodeQueries), pick(given.decodeChunk, defaults.decodeChunk)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,6 +161,11 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
   for (auto [name, value] : fields)
     if (value < 1 || value > largestField)
       return refused(llvm::formatv("{0} {1} is not between 1 and {2}", name, value, largestField));
+  std::pair<llvm::StringRef, int64_t> ofDecode[] = {{"decode_queries", schedule.decodeQueries},
+                                                    {"decode_chunk", schedule.decodeChunk}};
+  for (auto [name, value] : ofDecode) // 0: no decode form.
+    if (value < 0 || value > largestField)
+      return refused(llvm::formatv("{0} {1} is not between 0 and {2}", name, value, largestField));
   if (llvm::Error error = checkRegisters(schedule, target))
     return error;
   if (facts.kind == StageShape::Nest)

@@ -33,6 +33,11 @@ struct Schedule {
   int64_t keyTile = 0;
   /// Contract: contracted elements in a panel. Flash and nest do not read it.
   int64_t depthTile = 0;
+  /// Flash: a row with at most so many queries along the lane axis takes the decode form. Others do not
+  /// read it.
+  int64_t decodeQueries = 0;
+  /// Flash: keys that one task of the decode form reads. Others do not read it.
+  int64_t decodeChunk = 0;
 
   bool operator==(const Schedule &other) const;
   bool operator!=(const Schedule &other) const { return !(*this == other); }

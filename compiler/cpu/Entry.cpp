@@ -149,7 +149,9 @@ struct EntryBuilder {
   /// Turns the offsets in the frame into addresses.
   void placeBuffers(Value memory) {
     Value base = LLVM::PtrToIntOp::create(b, loc, i64, memory);
-    for (unsigned i = layout.scratch() - layout.getBuffers().size(); i <= layout.scratch(); ++i) {
+    auto slots = llvm::to_vector(llvm::seq(layout.scratch() - unsigned(layout.getBuffers().size()), layout.scratch() + 1));
+    slots.push_back(layout.shared());
+    for (unsigned i : slots) {
       Value offset = LLVM::LoadOp::create(b, loc, i64, slot(i));
       LLVM::StoreOp::create(b, loc, arith::AddIOp::create(b, loc, base, offset), slot(i));
     }
@@ -157,7 +159,14 @@ struct EntryBuilder {
   }
 
   void runStage(unsigned stage) {
-    func::FuncOp body = find(".stage" + llvm::Twine(stage)), tasks = findDirect(".stage" + llvm::Twine(stage) + ".tasks");
+    std::string symbol = (".stage" + llvm::Twine(stage)).str();
+    runTasks(symbol);
+    if (find(symbol + ".finish"))
+      runTasks(symbol + ".finish");
+  }
+
+  void runTasks(const std::string &symbol) {
+    func::FuncOp body = find(symbol), tasks = findDirect(symbol + ".tasks");
     Value address = func::ConstantOp::create(b, loc, body.getFunctionType(), FlatSymbolRefAttr::get(body));
     address = UnrealizedConversionCastOp::create(b, loc, pointer, address).getResult(0);
     Value count = call(tasks, {frame});
@@ -233,7 +242,7 @@ struct EntryBuilder {
       texts.push_back(tables.text(condition));
     lengths = tables.table(texts, "lengths");
 
-    FailureOr<func::FuncOp> workspace = buildWorkspaceLayout(b, layout, findDirect(".scratch"));
+    FailureOr<func::FuncOp> workspace = buildWorkspaceLayout(b, layout, findDirect(".scratch"), findDirect(".shared"));
     if (failed(workspace))
       return failure();
     layoutFunction = *workspace;

@@ -51,6 +51,14 @@ public:
   mlir::Value existence(llvm::ArrayRef<mlir::StringAttr> axes, unsigned slot = 0);
   /// Gives a value in the innermost scope.
   void set(mlir::Value value, unsigned slot, Datum datum);
+  /// The index that the axis is bound to; null when it is not.
+  mlir::Value indexAlong(mlir::StringAttr axis, unsigned slot = 0);
+
+  /// Where a read's element lies at the point, as i64 (or lanes of it), and where it may be touched.
+  Datum locate(ReadOp op);
+  /// In the innermost scope, which binds the lanes: along them, elements of `op` lie side by side from `row` (!llvm.ptr,
+  /// that of index 0) on, and all of them exist.
+  void setRow(ReadOp op, mlir::Value row) { scopes.back().located[op] = row; }
 
   /// The value at the point. Faults are reported once and remembered.
   Datum evaluate(mlir::Value value, unsigned slot = 0);
@@ -92,6 +100,8 @@ private:
     /// Where the bound run of a packed axis starts.
     llvm::DenseMap<std::pair<mlir::StringAttr, unsigned>, mlir::Value> starts;
     llvm::DenseMap<std::pair<mlir::Value, unsigned>, Datum> known;
+    /// Rows of reads.
+    llvm::DenseMap<mlir::Operation *, mlir::Value> located;
     /// Maximum and sum of exponentials of a row.
     llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, std::pair<mlir::Value, mlir::Value>> rows;
     bool binds(mlir::StringAttr axis) const { return lane == axis || indices.count(axis); }
@@ -113,8 +123,6 @@ private:
   void at(size_t home, llvm::function_ref<void()> build);
 
   Datum compute(mlir::Value value, unsigned slot);
-  /// The index that the axis is bound to; null when it is not.
-  mlir::Value indexAlong(mlir::StringAttr axis, unsigned slot);
   Datum computeTake(TakeOp op, unsigned slot);
   Datum computeMap(MapOp op, unsigned slot);
   Datum computeSelect(SelectOp op, unsigned slot);
@@ -125,6 +133,7 @@ private:
   Datum computeRead(ReadOp op, unsigned slot);
   Datum readByValue(mlir::BlockArgument argument);
   void remarkGather(ReadOp op, const Place &place);
+  mlir::Value readRow(ReadOp op, unsigned slot);
   Place place(mlir::Value ref, mlir::ValueRange indices, unsigned slot);
   void addFactor(Place &place, mlir::ValueRange indices, size_t factor, bool mayBeLinear, unsigned slot);
   void addTerm(Place &place, mlir::Value index, mlir::Value stride);

@@ -103,6 +103,33 @@ AxisList FlashAxes::rowAxes() const {
 }
 
 //===----------------------------------------------------------------------===//
+// The score
+//===----------------------------------------------------------------------===//
+
+FlashScore::FlashScore(FlashOp flash, const FlashAxes &axes) {
+  Block &region = flash.getBody().front();
+  Value score = flash.getScore();
+  if (region.getNumArguments() != 1)
+    return;
+  isPlain = score == region.getArgument(0);
+  auto map = score.getDefiningOp<MapOp>();
+  if (!map || map->getBlock() != &region || map.getInputs().size() != 2)
+    return;
+  Block &scalars = map.getBody().front();
+  auto product = dyn_cast<arith::MulFOp>(scalars.front());
+  if (!product || scalars.getOperations().size() != 2 || product.getLhs() == product.getRhs())
+    return;
+  for (unsigned side = 0; side < 2; ++side) {
+    Value factor = map.getInputs()[1 - side];
+    bool free = llvm::none_of(axes.keys, [&](StringAttr axis) { return valueType(factor).hasAxis(axis); });
+    if (map.getInputs()[side] == region.getArgument(0) && free) {
+      queryFactor = factor;
+      isPlain = true;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Scratch
 //===----------------------------------------------------------------------===//
 
@@ -142,49 +169,3 @@ Value attn::blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape 
   Value rows = f.extent(axes.rows);
   return queries ? f.mul(rows, f.ceilDiv(queries, f.i64(shape.queries))) : rows;
 }
-
-//===----------------------------------------------------------------------===//
-// The stage
-//===----------------------------------------------------------------------===//
-
-namespace {
-class FlashLowering : public StageLowering {
-public:
-  using StageLowering::StageLowering;
-
-  LogicalResult prepare(const FrameLayout &layout) override {
-    flash = *stage.getBody().getOps<FlashOp>().begin();
-    FailureOr<FlashAxes> sorted = FlashAxes::of(flash, layout.getSignature());
-    if (failed(sorted))
-      return failure();
-    axes = *sorted;
-    shape.lanes = schedule.getLanes();
-    shape.vectors = axes.lane ? schedule.getVectors() : 1;
-    shape.rows = schedule.getRows();
-    shape.queries = shape.lanes * shape.vectors;
-    shape.blocks = std::max<int64_t>(1, schedule.getQueryTile() / shape.queries);
-    shape.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / shape.rows) * shape.rows;
-    shape.ranges = flash.getNumRanges();
-    shape.leaves = TileMask::of(flash, axes.rowAxes()).leaves.size();
-    return success();
-  }
-
-  Value emitTaskCount(FunctionScope &f) override {
-    Value blocks = blocksFor(f, axes, shape, axes.lane ? f.extent(axes.lane) : Value());
-    return f.mul(f.ceilDiv(blocks, f.i64(shape.blocks)), f.extent(axes.batch));
-  }
-
-  Value emitScratchBytes(FunctionScope &f) override { return f.mul(FlashScratch(f, axes, shape).size, f.i64(4)); }
-
-  LogicalResult emitTask(FunctionScope &f, Value task) override {
-    return FlashTask(f, stage, flash, axes, shape).emit(task);
-  }
-
-private:
-  FlashOp flash;
-  FlashAxes axes;
-  FlashShape shape;
-};
-} // namespace
-
-std::unique_ptr<StageLowering> attn::makeFlashLowering(StageOp stage) { return std::make_unique<FlashLowering>(stage); }

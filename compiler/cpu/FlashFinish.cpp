@@ -51,11 +51,35 @@ void FlashTask::turnOutput(unsigned value, Value number, ArrayRef<Value> inverse
   });
 }
 
+StringAttr attn::widthOf(WriteOp write, const FlashAxes &axes) {
+  AxisList place = unionOfAxes(write.getIndices());
+  auto width = llvm::find_if(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); });
+  return width == axes.widths.end() ? StringAttr() : *width;
+}
+
+void attn::writeAlongWidth(Expressions &x, FlashOp flash, const FlashAxes &axes, WriteOp write, ValueRange rows) {
+  FunctionScope &f = x.scope();
+  StringAttr width = widthOf(write, axes);
+  Value extent = f.extent(width), exists = x.existence(axes.rows);
+  // A row that does not exist has no width.
+  Value end = exists ? arith::SelectOp::create(f.builder(), f.loc(), exists, extent, f.i64(0)).getResult() : extent;
+  int64_t lanes = x.getLanes();
+  auto type = f.vectorOf(lanes, f.builder().getF32Type());
+  f.loop(f.i64(0), end, f.i64(lanes), [&](Value first) {
+    inScope(x, [&] {
+      std::optional<int64_t> known = f.constantExtent(width);
+      Value mask = known && *known % lanes == 0 ? Value() : maskBelow(f, first, extent, lanes);
+      x.bindLanes(width, {first}, {mask});
+      for (auto [value, row] : llvm::enumerate(rows))
+        if (axes.widths[value] == width)
+          x.set(flash.getOutputs()[value], 0, {f.load(type, row, first), {}});
+      x.write(write);
+    });
+  });
+}
+
 /// Stores a result that has a value's width, query by query along the width.
 void FlashTask::writeOutput(WriteOp write, Value number, Value firstQuery) {
-  AxisList place = unionOfAxes(write.getIndices());
-  StringAttr width = *llvm::find_if(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); });
-  Value extent = f.extent(width);
   Value count = axes.lane ? f.min(f.i64(shape.queries), f.sub(expressions.extentAt(axes.lane), firstQuery)) : f.i64(1);
   f.loop(f.i64(0), count, f.i64(1), [&](Value query) {
     expressions.enter(query.getParentBlock()->getParentOp());
@@ -63,24 +87,14 @@ void FlashTask::writeOutput(WriteOp write, Value number, Value firstQuery) {
       expressions.bind(axes.lane, f.add(firstQuery, query));
       expressions.markExisting(axes.lane);
     }
-    Value exists = expressions.existence(axes.rows);
     if (flash.getLogsumexp()) {
       Value lse = f.load(f.builder().getF32Type(), base, f.add(at(scratch.maximum, number), query));
       expressions.set(flash.getOutputs().back(), 0, {lse, {}});
     }
-    // A row that does not exist has no width.
-    Value end = exists ? arith::SelectOp::create(f.builder(), f.loc(), exists, extent, f.i64(0)).getResult() : extent;
-    f.loop(f.i64(0), end, f.i64(shape.lanes), [&](Value first) {
-      expressions.enter(first.getParentBlock()->getParentOp());
-      std::optional<int64_t> known = f.constantExtent(width);
-      Value mask = known && *known % shape.lanes == 0 ? Value() : maskBelow(f, first, extent, shape.lanes);
-      expressions.bindLanes(width, {first}, {mask});
-      for (auto [value, turned] : llvm::enumerate(scratch.turned))
-        if (axes.widths[value] == width)
-          expressions.set(flash.getOutputs()[value], 0, {loadFloats(f.add(at(turned, query), first)), {}});
-      expressions.write(write);
-      expressions.leave();
-    });
+    Values rows;
+    for (const FlashScratch::Part &turned : scratch.turned)
+      rows.push_back(f.address(base, at(turned, query), f.builder().getF32Type()));
+    writeAlongWidth(expressions, flash, axes, write, rows);
     expressions.leave();
   });
 }
@@ -105,8 +119,7 @@ void FlashTask::finishBlock(Value number, Value firstQuery) {
   for (unsigned value = 0; value < scratch.output.size(); ++value)
     turnOutput(value, number, inverse);
   for (WriteOp write : stage.getBody().getOps<WriteOp>()) {
-    AxisList place = unionOfAxes(write.getIndices());
-    if (llvm::any_of(axes.widths, [&](StringAttr axis) { return llvm::is_contained(place, axis); }))
+    if (widthOf(write, axes))
       writeOutput(write, number, firstQuery);
     else
       writeRow(write, logSumExp);

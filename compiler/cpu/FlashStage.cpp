@@ -16,29 +16,7 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 FlashTask::FlashTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const FlashShape &shape)
     : f(f), stage(stage), flash(flash), axes(axes), shape(shape), expressions(f, shape.lanes),
       tiles(TileMask::of(flash, axes.rowAxes())), base(f.workerScratch()), scratch(f, axes, shape),
-      vectorType(f.vectorOf(shape.lanes, f.builder().getF32Type())) {
-  // score = term, or term * factor with a factor that does not depend on the key?
-  Block &region = flash.getBody().front();
-  Value score = flash.getScore();
-  if (region.getNumArguments() != 1)
-    return;
-  plainScore = score == region.getArgument(0);
-  auto map = score.getDefiningOp<MapOp>();
-  if (!map || map->getBlock() != &region || map.getInputs().size() != 2)
-    return;
-  Block &scalars = map.getBody().front();
-  auto product = dyn_cast<arith::MulFOp>(scalars.front());
-  if (!product || scalars.getOperations().size() != 2 || product.getLhs() == product.getRhs())
-    return;
-  for (unsigned side = 0; side < 2; ++side) {
-    Value factor = map.getInputs()[1 - side];
-    bool free = llvm::none_of(axes.keys, [&](StringAttr axis) { return valueType(factor).hasAxis(axis); });
-    if (map.getInputs()[side] == region.getArgument(0) && free) {
-      queryFactor = factor;
-      plainScore = true;
-    }
-  }
-}
+      vectorType(f.vectorOf(shape.lanes, f.builder().getF32Type())), score(flash, axes) {}
 
 //===----------------------------------------------------------------------===//
 // Scratch
@@ -127,7 +105,7 @@ void FlashTask::packQuery(Value number, Value firstQuery) {
                 PanelColumns{axes.lane, {}, shape.vectors, firstSlot, mayReachBeyond()}, panel);
     else
       packLonelyQuery(term, panel);
-    if (queryFactor || (plainScore && isSoftmax()))
+    if (score.queryFactor || (score.isPlain && isSoftmax()))
       scaleQuery(panel, extent);
   }
 }
@@ -151,7 +129,7 @@ void FlashTask::scaleQuery(Value panel, Value extent) {
   OpBuilder &b = f.builder();
   Values factors;
   for (int64_t v = 0; v < shape.vectors; ++v) {
-    Value factor = queryFactor ? expressions.evaluateLanes(queryFactor, v).value : floats(1.0);
+    Value factor = score.queryFactor ? expressions.evaluateLanes(score.queryFactor, v).value : floats(1.0);
     if (isSoftmax())
       factor = arith::MulFOp::create(b, f.loc(), factor, floats(log2OfE));
     factors.push_back(factor);
@@ -261,6 +239,8 @@ Value FlashTask::hasBlocks(Value firstBlock) {
   Value exists = expressions.existence(axes.batch);
   if (axes.lane && f.getLayout().isRagged(axes.lane))
     exists = expressions.both(exists, f.less(firstBlock, blockCount()));
+  if (exists && shape.decodeQueries && axes.lane && f.getLayout().isRagged(axes.lane))
+    exists = expressions.both(exists, f.less(f.i64(shape.decodeQueries), expressions.extentAt(axes.lane)));
   return exists;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The parts of one flash stage: what its axes are for, where its tiles lie in a
-// worker's scratch, and the code of one task. Lanes are queries, so the softmax has
+// worker's scratch, and the code of one task in the prefill form. Lanes are queries, so the softmax has
 // no horizontal step; keys and values are packed per key tile and shared by all
 // query blocks of a tile.
 //===----------------------------------------------------------------------===//
@@ -37,6 +37,14 @@ private:
 /// Scores are kept in base 2: natural ones times this.
 inline constexpr double log2OfE = 1.4426950408889634;
 
+/// What happens to the only score term of a flash.
+struct FlashScore {
+  mlir::Value queryFactor; ///< when the score is `term * factor`: it is multiplied into the query
+  bool isPlain = false;    ///< nothing else happens to it
+
+  FlashScore(FlashOp flash, const FlashAxes &axes);
+};
+
 /// Sizes of a register block and of the tiles built from it.
 struct FlashShape {
   int64_t lanes, vectors, rows;
@@ -45,7 +53,15 @@ struct FlashShape {
   int64_t keyTile; ///< keys, a multiple of rows
   unsigned ranges; ///< of keys that a row sees
   unsigned leaves; ///< of what can be told of the mask for whole tiles
+  int64_t decodeQueries = 0; ///< entries with so many queries along lanes take the decode form; 0: none
 };
+
+/// The width that a write's place has; null when it has none.
+mlir::StringAttr widthOf(WriteOp write, const FlashAxes &axes);
+
+/// Stores what follows one row of results along its width. All axes of queries are bound; `rows` are the addresses of
+/// the finished outputs, one per value.
+void writeAlongWidth(Expressions &x, FlashOp flash, const FlashAxes &axes, WriteOp write, mlir::ValueRange rows);
 
 /// Register blocks of a batch entry that has so many queries along the lane axis (null without one).
 mlir::Value blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, mlir::Value queries);
@@ -173,10 +189,7 @@ private:
   Value base; ///< the worker's scratch
   FlashScratch scratch;
   mlir::VectorType vectorType;
-  /// The factor of the only score term when the score is `term * factor`, which then
-  /// is multiplied into the query; `plainScore` says that nothing else happens to it.
-  mlir::Value queryFactor;
-  bool plainScore = false;
+  FlashScore score;
 };
 
 } // namespace attn

@@ -110,7 +110,7 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
     for (auto [term, argument] : llvm::enumerate(region.getArguments()))
       expressions.set(argument, v, {raw[term][r * shape.vectors + v], {}});
     Value score = raw[0][r * shape.vectors + v], present;
-    if (!plainScore) {
+    if (!this->score.isPlain) {
       Datum datum = expressions.evaluateLanes(flash.getScore(), v);
       score = datum.value;
       present = datum.present;

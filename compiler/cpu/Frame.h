@@ -6,6 +6,7 @@
 //   buffers   one slot per attn.buffer, in order: its address
 //   scratch   the first worker's scratch, then the bytes of each worker's
 //   context   the attn_context of the call
+//   shared    what all workers share of a stage's scratch
 // This file owns slot numbers; it knows nothing about code.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CPU_FRAME_H
@@ -31,7 +32,8 @@ public:
   unsigned scratch() const { return firstBuffer + buffers.size(); }
   unsigned scratchBytes() const { return scratch() + 1; }
   unsigned context() const { return scratch() + 2; }
-  unsigned size() const { return scratch() + 3; }
+  unsigned shared() const { return scratch() + 3; }
+  unsigned size() const { return scratch() + 4; }
 
   llvm::ArrayRef<BufferOp> getBuffers() const { return buffers; }
   const Signature &getSignature() const { return signature; }

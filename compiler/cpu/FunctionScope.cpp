@@ -255,6 +255,13 @@ Value FunctionScope::workerScratch() {
   });
 }
 
+Value FunctionScope::sharedScratch() {
+  return atTop([&] {
+    Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+    return LLVM::IntToPtrOp::create(b, location, pointer, frameSlot(layout.shared())).getResult();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Memory and vectors
 //===----------------------------------------------------------------------===//

@@ -74,6 +74,8 @@ public:
   const Access &access(mlir::Value ref);
   /// The scratch of the worker that runs this function (its third argument).
   mlir::Value workerScratch();
+  /// The scratch that all workers share.
+  mlir::Value sharedScratch();
 
   // Memory. Offsets are in elements of the type (of a vector: in its elements).
   mlir::Value address(mlir::Value base, mlir::Value offset, mlir::Type element);

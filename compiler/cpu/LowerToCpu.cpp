@@ -32,7 +32,9 @@ public:
       if (failed(lowerings.back()->prepare(layout)) || failed(lowerStage(i, *lowerings.back())))
         return failure();
     }
-    lowerScratch();
+    makeBytes(".scratch", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitScratchBytes(f); });
+    if (llvm::any_of(lowerings, [](auto &lowering) { return lowering->hasFinish(); }))
+      makeBytes(".shared", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitSharedBytes(f); });
     if (failed(lowerRagged()) || failed(lowerRequirements()))
       return failure();
     return buildEntry(kernel->getParentOfType<ModuleOp>(), layout);
@@ -72,10 +74,20 @@ private:
     Location loc = kernel.getLoc();
     std::string name = (".stage" + Twine(i)).str();
     makeCount(name + ".tasks", loc, [&](FunctionScope &f) { return lowering.emitTaskCount(f); });
+    if (failed(makeTask(name, [&](FunctionScope &f, Value task) { return lowering.emitTask(f, task); })))
+      return failure();
+    if (!lowering.hasFinish())
+      return success();
+    makeCount(name + ".finish.tasks", loc, [&](FunctionScope &f) { return lowering.emitFinishCount(f); });
+    return makeTask(name + ".finish", [&](FunctionScope &f, Value task) { return lowering.emitFinish(f, task); });
+  }
+
+  LogicalResult makeTask(Twine suffix, llvm::function_ref<LogicalResult(FunctionScope &, Value)> emit) {
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    func::FuncOp function = makeFunction(name, {pointer, builder.getI64Type(), builder.getI32Type()}, {}, loc);
+    Location loc = kernel.getLoc();
+    func::FuncOp function = makeFunction(suffix, {pointer, builder.getI64Type(), builder.getI32Type()}, {}, loc);
     FunctionScope f(function, layout);
-    if (failed(lowering.emitTask(f, function.getArgument(1))))
+    if (failed(emit(f, function.getArgument(1))))
       return failure();
     func::ReturnOp::create(f.builder(), loc);
     return success();
@@ -107,11 +119,12 @@ private:
   }
 
   /// The largest need of any stage; stages run one after the other.
-  void lowerScratch() {
-    makeCount(".scratch", kernel.getLoc(), [&](FunctionScope &f) {
+  void makeBytes(Twine suffix, llvm::function_ref<Value(StageLowering &, FunctionScope &)> emit) {
+    makeCount(suffix, kernel.getLoc(), [&](FunctionScope &f) {
       Value bytes = f.i64(0);
       for (auto &lowering : lowerings)
-        bytes = f.max(bytes, lowering->emitScratchBytes(f));
+        if (Value needed = emit(*lowering, f))
+          bytes = f.max(bytes, needed);
       return f.mul(f.ceilDiv(bytes, f.i64(64)), f.i64(64));
     });
   }

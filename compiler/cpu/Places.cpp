@@ -188,11 +188,42 @@ void Expressions::remarkGather(ReadOp op, const Place &place) {
                "store " + name + " with " + axis + " last");
 }
 
+Datum Expressions::locate(ReadOp op) {
+  OpBuilder &b = f.builder();
+  Place where = place(op.getRef(), op.getIndices(), 0);
+  int64_t bytes = memoryType(op.getRef().getType().getElementType()).getIntOrFloatBitWidth() / 8;
+  Value base = LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), where.access->address);
+  if (!where.lanes)
+    return {f.add(base, f.mul(where.offset, f.i64(bytes))), where.inRange};
+  Value distance = arith::MulIOp::create(b, f.loc(), laneOffsets(where), asLanes(f.i64(bytes)));
+  return {arith::AddIOp::create(b, f.loc(), asLanes(base), distance), where.inRange};
+}
+
+/// The stored elements of a row that has been located; null where it has not.
+Value Expressions::readRow(ReadOp op, unsigned slot) {
+  const Scope &home = scopes[homeOf(op.getType().getAxes())];
+  Value row = home.located.lookup(op);
+  if (!row)
+    return {};
+  Value first = home.laneFirst[slot];
+  OpBuilder &b = f.builder();
+  Type memory = memoryType(op.getRef().getType().getElementType());
+  auto type = f.vectorOf(lanes, memory);
+  Value mask = laneMask(slot);
+  if (!mask)
+    return f.load(type, row, first);
+  Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(type));
+  return LLVM::MaskedLoadOp::create(b, f.loc(), type, f.address(row, first, memory), mask, nothing,
+                                    alignmentFor(f, memory), UnitAttr());
+}
+
 Datum Expressions::computeRead(ReadOp op, unsigned slot) {
   auto type = op.getRef().getType();
   auto argument = dyn_cast<BlockArgument>(op.getRef());
   if (argument && FrameLayout::isByValue(f.getLayout().getSignature(), argument.getArgNumber()))
     return readByValue(argument);
+  if (Value stored = readRow(op, slot))
+    return {widenStored(f, stored, type.getElementType(), op.getType().getElementType()), {}};
   Place where = place(op.getRef(), op.getIndices(), slot);
   remarkGather(op, where);
   Type memory = memoryType(type.getElementType());

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One subclass per stage kind. A stage becomes `NAME.stageN(frame, task, worker)`,
-// which the runtime's hook calls once per task, and `NAME.stageN.tasks(frame)`.
+// which the runtime's hook calls once per task, and `NAME.stageN.tasks(frame)`;
+// where tasks leave something to be brought together, `NAME.stageN.finish` too.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CPU_STAGELOWERING_H
 #define ATTN_COMPILER_CPU_STAGELOWERING_H
@@ -24,6 +25,13 @@ public:
   virtual mlir::Value emitScratchBytes(FunctionScope &f) = 0;
   /// The body of one task.
   virtual mlir::LogicalResult emitTask(FunctionScope &f, mlir::Value task) = 0;
+
+  /// Whether there are tasks that begin when all others have ended.
+  virtual bool hasFinish() const { return false; }
+  virtual mlir::Value emitFinishCount(FunctionScope &f) { return f.i64(0); }
+  virtual mlir::LogicalResult emitFinish(FunctionScope &f, mlir::Value task) { return mlir::success(); }
+  /// Bytes that all tasks share, from the first until the last (i64); null: none.
+  virtual mlir::Value emitSharedBytes(FunctionScope &f) { return {}; }
 
 protected:
   StageOp stage;

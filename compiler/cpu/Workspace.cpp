@@ -118,7 +118,7 @@ struct LayoutBuilder {
 } // namespace
 
 FailureOr<func::FuncOp> attn::buildWorkspaceLayout(OpBuilder &builder, const FrameLayout &layout,
-                                                   func::FuncOp scratch) {
+                                                   func::FuncOp scratch, func::FuncOp shared) {
   Location loc = layout.getKernel().getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), i64 = builder.getI64Type();
   auto function = func::FuncOp::create(builder, loc, (layout.getSignature().name + ".layout").str(),
@@ -137,9 +137,12 @@ FailureOr<func::FuncOp> attn::buildWorkspaceLayout(OpBuilder &builder, const Fra
     LLVM::StoreOp::create(builder, loc, offset, l.slot(layout.buffer(buffer)));
     offset = l.add(offset, bytes);
   }
-  Value perWorker = l.number(0);
-  if (scratch)
-    perWorker = l.aligned(func::CallOp::create(builder, loc, scratch, ValueRange{l.frame}).getResult(0));
+  auto bytesOf = [&](func::FuncOp count) {
+    return count ? l.aligned(func::CallOp::create(builder, loc, count, ValueRange{l.frame}).getResult(0)) : l.number(0);
+  };
+  Value perWorker = bytesOf(scratch);
+  LLVM::StoreOp::create(builder, loc, offset, l.slot(layout.shared()));
+  offset = l.add(offset, bytesOf(shared));
   LLVM::StoreOp::create(builder, loc, offset, l.slot(layout.scratch()));
   LLVM::StoreOp::create(builder, loc, perWorker, l.slot(layout.scratchBytes()));
   offset = l.add(offset, l.mul(perWorker, function.getArgument(1)));

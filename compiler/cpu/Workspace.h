@@ -15,9 +15,9 @@ namespace attn {
 /// Everything in the workspace starts at a multiple of this (ATTN_WORKSPACE_ALIGNMENT).
 inline constexpr int64_t workspaceAlignment = 64;
 
-/// `scratch` is NAME.scratch, or null.
+/// `scratch` is NAME.scratch, `shared` NAME.shared; either may be null.
 mlir::FailureOr<mlir::func::FuncOp> buildWorkspaceLayout(mlir::OpBuilder &builder, const FrameLayout &layout,
-                                                         mlir::func::FuncOp scratch);
+                                                         mlir::func::FuncOp scratch, mlir::func::FuncOp shared);
 
 } // namespace attn
 

@@ -28,7 +28,7 @@ FailureOr<ScheduleAttr> ScheduleChooser::choose(Location loc, StringRef kernel, 
     }
   }
   return ScheduleAttr::get(loc.getContext(), schedule.lanes, schedule.vectors, schedule.rows, schedule.queryTile,
-                           schedule.keyTile, schedule.depthTile);
+                           schedule.keyTile, schedule.depthTile, schedule.decodeQueries, schedule.decodeChunk);
 }
 
 LogicalResult ScheduleChooser::checkAllUsed(ModuleOp module) const {
@@ -97,7 +97,8 @@ std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
     ScheduleAttr s = stage.getSchedule();
     auto name = stage->getAttrOfType<StringAttr>("name");
     all.push_back({Signature(Signature::around(stage)).name.str(), name ? name.str() : "", stageShape(stage.getKind()),
-                   {s.getLanes(), s.getVectors(), s.getRows(), s.getQueryTile(), s.getKeyTile(), s.getDepthTile()}});
+                   {s.getLanes(), s.getVectors(), s.getRows(), s.getQueryTile(), s.getKeyTile(), s.getDepthTile(),
+                    s.getDecodeQueries(), s.getDecodeChunk()}});
   });
   return all;
 }

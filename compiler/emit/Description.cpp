@@ -60,13 +60,19 @@ struct DescriptionWriter {
     json.attribute("query_tile", schedule.getQueryTile());
     json.attribute("key_tile", schedule.getKeyTile());
     json.attribute("depth_tile", schedule.getDepthTile());
+    if (schedule.getDecodeChunk()) {
+      json.attribute("decode_queries", schedule.getDecodeQueries());
+      json.attribute("decode_chunk", schedule.getDecodeChunk());
+    }
   }
 
   void decision(const std::string &target, KernelOp kernel) {
     json.attribute("name", target);
     std::string workspace;
     kernel.walk([&](BufferOp buffer) { workspace += "round64(" + bytesOf(buffer.getType()) + ") + "; });
-    json.attribute("workspace_bytes", workspace + "workers * scratch");
+    bool shares = false;
+    kernel.walk([&](StageOp stage) { shares |= stage.getSchedule().getDecodeChunk() > 0; });
+    json.attribute("workspace_bytes", workspace + (shares ? "shared + " : "") + "workers * scratch");
     json.attributeArray("stages", [&] {
       for (StageOp op : kernel.getBody().getOps<StageOp>())
         json.object([&] { stage(op); });

@@ -38,6 +38,7 @@ public:
   /// Fuses, or says why not.
   void run() {
     OpBuilder builder(softmax);
+    factorKeyScales(softmax.getValue(), over);
     Presence score = splitScore(builder, softmax.getValue());
     dropRepeatedMask(score.condition);
     SmallVector<ScoreTerm> terms = findTerms(score.value, over);

@@ -52,6 +52,10 @@ struct FlashPlan {
   bool logsumexp = false;
 };
 
+/// `dot(q, k * s)`, with s alike for all elements of a key and never absent, becomes `dot(q, k) * s` in the terms of a
+/// score: one product per pair, none per element.
+void factorKeyScales(mlir::Value score, llvm::ArrayRef<mlir::StringAttr> keyAxes);
+
 FlashOp buildFlash(mlir::OpBuilder &builder, mlir::Location loc, const FlashPlan &plan);
 
 /// Moves what reads `from`, and stands in front of `anchor`, behind it. False, and nothing moved, where that

@@ -191,11 +191,13 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
   let summary = "how one stage runs";
   let description = [{
     The numbers of `schedules/Schedule.h`, written into the program by `attn-decide`: vector lanes, the register
-    block (`rows` scalars by `vectors` vectors), the rows of queries and of keys in a tile, and the depth of a
-    contraction's panel.
+    block (`rows` scalars by `vectors` vectors), the rows of queries and of keys in a tile, the depth of a
+    contraction's panel, and of a flash the decode form's largest number of queries and its keys per task (0: none).
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$query_tile,
-                        "int64_t":$key_tile, "int64_t":$depth_tile);
+                        "int64_t":$key_tile, "int64_t":$depth_tile,
+                        DefaultValuedParameter<"int64_t", "0">:$decode_queries,
+                        DefaultValuedParameter<"int64_t", "0">:$decode_chunk);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

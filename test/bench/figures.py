@@ -9,7 +9,9 @@ Kernels of one spec and the limits alternate within one run of `attnc bench`. Ru
 import json
 import os
 import platform
+import random
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,15 @@ CASES = [
     ("BERT layer, S=1024, D=768", "bert_layer", ["-D", "D=768", "--set", "B=1,S=1024"]),
 ]
 
+# Bytes of keys and values leave caches far behind.
+DECODE = [
+    ("decode", "contiguous", ["--set", "B=1,T=16384"]),
+    ("decode", "paged", []),
+    ("decode", "bf16", ["--set", "B=1,T=16384"]),
+    ("decode", "i8", ["--set", "B=1,T=16384"]),
+    ("a call", "call", ["--set", "B=1,T=1,E=8"]),
+]
+
 
 def bench(spec, options, threads):
     command = [attnc, "bench", os.path.join(root, "examples", spec + ".attn"), "--json", f"--threads={threads}",
@@ -39,6 +50,44 @@ def bench(spec, options, threads):
         sys.exit(f"{' '.join(command)}\n{run.stderr}")
     reports = json.loads(run.stdout)
     return reports if isinstance(reports, list) else [reports]
+
+
+def write_array(path, code, shape, data):
+    """An array as .npy; `data` is repeated until it fills the shape."""
+    count = struct.calcsize(code)
+    for extent in shape:
+        count *= extent
+    header = f"{{'descr': '<{code.replace('i', 'i4').replace('f', 'f4')}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write((data * (count // len(data) + 1))[:count])
+
+
+def pages(folder):
+    """Inputs of `paged`: every page of the pool once, in no order."""
+    rng = random.Random(1)
+    numbers = struct.pack("<4099f", *(rng.gauss(0, 1) for _ in range(4099)))
+    order = rng.sample(range(1024), 1024)
+    arrays = {"q": ("f", (1, 32, 128), numbers), "kpool": ("f", (1024, 16, 8, 128), numbers),
+              "vpool": ("f", (1024, 16, 8, 128), numbers), "page": ("i", (1, 1024), struct.pack("<1024i", *order))}
+    for name, array in arrays.items():
+        write_array(os.path.join(folder, name + ".npy"), *array)
+    return [f"--in={name}={os.path.join(folder, name)}.npy" for name in arrays]
+
+
+def decoding():
+    print("\n| case | kernel | threads | median ms | min ms | spread | GB/s | of the memory's | memory GB/s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        given = pages(folder)
+        for title, kernel, options in DECODE:
+            for threads in (1, 2):
+                spec = "../test/bench/decode"
+                for r in bench(spec, [f"--kernel={kernel}", *(options or given)], threads):
+                    print(f"| {title} | {kernel} | {threads} | {r['median_s'] * 1e3:.4g} | {r['min_s'] * 1e3:.4g} | "
+                          f"{r['spread'] * 100:.0f} % | {r['gbytes_per_s']:.1f} | "
+                          f"{r['gbytes_per_s'] / r['memory_gbytes_per_s'] * 100:.0f} % | {r['memory_gbytes_per_s']:.1f} |", flush=True)
 
 
 def kernels():
@@ -72,4 +121,5 @@ if __name__ == "__main__":
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
     print(f"{model}, {os.cpu_count()} cores; load when started {os.getloadavg()[0]:.1f}\n")
     kernels()
+    decoding()
     compilation()

@@ -183,3 +183,47 @@ attn.program @two_terms_and_bias(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %
   %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[H, S, T], f32>, !attn.value<[H, T, F], f32>) -> !attn.value<[H, S, F], f32>
   attn.write %mix, %o[%h, %s, %f] : !attn.value<[H, S, F], f32>, !attn.ref<[H, S, F], f32>, !attn.value<[H], i64>, !attn.value<[S], i64>, !attn.value<[F], i64>
 }
+
+// -----
+
+// A factor of whole keys is multiplied into the score, whatever else the key computes; one per element stays.
+// CHECK-LABEL: attn.program @scaled
+attn.program @scaled(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.ref<[T, E], i8>, in "c" %c : !attn.ref<[T], f32>, in "d" %d : !attn.ref<[T, E], f32>, in "v" %v : !attn.ref<[T, F], f32>, out "o" %o : !attn.ref<[S, F], f32>, out "p" %p : !attn.ref<[S, F], f32>)
+    axes [<S = q.0>, <E = q.1>, <T = k.0>, <F = v.1>] facts [] {
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %f = attn.index "F" : !attn.value<[F], i64>
+  %qv = attn.read %q[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[E, S], f32>
+  %kv = attn.read %k[%t, %e] : (!attn.ref<[T, E], i8>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], i64>
+  %cv = attn.read %c[%t] : (!attn.ref<[T], f32>, !attn.value<[T], i64>) -> !attn.value<[T], f32>
+  %dv = attn.read %d[%t, %e] : (!attn.ref<[T, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], f32>
+  %vv = attn.read %v[%t, %f] : (!attn.ref<[T, F], f32>, !attn.value<[T], i64>, !attn.value<[F], i64>) -> !attn.value<[F, T], f32>
+  // CHECK: %[[C:.*]] = attn.read %c
+  // CHECK: %[[K:.*]] = attn.map(%{{[^,]*}}) : (!attn.value<[E, T], i64>) -> !attn.value<[E, T], f32>
+  // CHECK: attn.flash {{.*}}keys(%[[K]])
+  // CHECK-NEXT: ^bb0(%[[RAW:.*]]: !attn.value<[S, T], f32>):
+  // CHECK: attn.map(%[[RAW]], %[[C]])
+  %key = attn.map(%kv, %cv) : (!attn.value<[E, T], i64>, !attn.value<[T], f32>) -> !attn.value<[E, T], f32> {
+  ^bb0(%a: i64, %b: f32):
+    %x = arith.sitofp %a : i64 to f32
+    %y = arith.mulf %x, %b : f32
+    attn.yield %y : f32
+  }
+  %score = attn.contract score %qv, %key over ["E"] : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>) -> !attn.value<[S, T], f32>
+  %w = attn.softmax %score over ["T"] : (!attn.value<[S, T], f32>) -> !attn.value<[S, T], f32>
+  %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[S, T], f32>, !attn.value<[F, T], f32>) -> !attn.value<[F, S], f32>
+  attn.write %mix, %o[%s, %f] : !attn.value<[F, S], f32>, !attn.ref<[S, F], f32>, !attn.value<[S], i64>, !attn.value<[F], i64>
+  // CHECK: %[[W:.*]] = attn.map(%{{.*}}, %{{.*}}) : (!attn.value<[E, T], i64>, !attn.value<[E, T], f32>)
+  // CHECK: attn.flash {{.*}}keys(%[[W]])
+  %whole = attn.map(%kv, %dv) : (!attn.value<[E, T], i64>, !attn.value<[E, T], f32>) -> !attn.value<[E, T], f32> {
+  ^bb0(%a: i64, %b: f32):
+    %x = arith.sitofp %a : i64 to f32
+    %y = arith.mulf %x, %b : f32
+    attn.yield %y : f32
+  }
+  %score2 = attn.contract score %qv, %whole over ["E"] : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>) -> !attn.value<[S, T], f32>
+  %w2 = attn.softmax %score2 over ["T"] : (!attn.value<[S, T], f32>) -> !attn.value<[S, T], f32>
+  %mix2 = attn.contract mix %w2, %vv over ["T"] : (!attn.value<[S, T], f32>, !attn.value<[F, T], f32>) -> !attn.value<[F, S], f32>
+  attn.write %mix2, %p[%s, %f] : !attn.value<[F, S], f32>, !attn.ref<[S, F], f32>, !attn.value<[S], i64>, !attn.value<[F], i64>
+}

@@ -62,6 +62,9 @@ TEST(ScheduleValidation, Reasons) {
   EXPECT_EQ(reason({8, 2, 6, -16, 60, 256}, flash64, "x86-64-v3"), "query_tile -16 is not between 1 and 16777216");
   EXPECT_EQ(reason({8, 2, 6, 192, 60, int64_t(1) << 62}, flash64, "x86-64-v3"),
             "depth_tile 4611686018427387904 is not between 1 and 16777216");
+  EXPECT_EQ(reason({8, 2, 6, 192, 60, 256, -1, 512}, flash64, "x86-64-v3"), "decode_queries -1 is not between 0 and 16777216");
+  EXPECT_EQ(reason({8, 2, 6, 192, 60, 256, 8, 1 << 25}, flash64, "x86-64-v3"),
+            "decode_chunk 33554432 is not between 0 and 16777216");
 }
 
 TEST(ScheduleValidation, NestReadsNoTiles) {
@@ -69,9 +72,9 @@ TEST(ScheduleValidation, NestReadsNoTiles) {
 }
 
 TEST(CostModel, RegisterBlocks) {
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 2, 6, 192, 60, 256}));
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 192, 64, 256}));
-  EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 2, 6, 192, 60, 256, 8, 512}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 192, 64, 256, 24, 512}));
+  EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256, 6, 512}));
 }
 
 TEST(CostModel, ContractsHaveTheirOwn) {

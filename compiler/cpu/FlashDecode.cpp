@@ -1,0 +1,350 @@
+//===- FlashDecode.cpp - entries, chunks and tiles of keys ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashDecode.h"
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+void DecodeTask::loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  f.loop(from, to, f.i64(step), [&](Value i) { scoped([&] { body(i); }); });
+}
+
+void DecodeTask::when(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
+  auto thenHere = [&] { scoped(then); };
+  if (otherwise)
+    f.when(condition, thenHere, [&] { scoped(otherwise); });
+  else
+    f.when(condition, thenHere);
+}
+
+FunctionScope::Values DecodeTask::choose(Value condition, TypeRange types, llvm::function_ref<Values(bool)> body) {
+  if (!condition)
+    return body(true);
+  auto side = [&](bool isTrue) {
+    Values results;
+    scoped([&] { results = body(isTrue); });
+    return results;
+  };
+  return f.choose(condition, types, [&] { return side(true); }, [&] { return side(false); });
+}
+
+void DecodeTask::bindKey(Value key) {
+  expressions.bind(keyAxis(), key);
+  expressions.markExisting(keyAxis());
+}
+
+FunctionScope::Values DecodeTask::overQueries(ValueRange init, llvm::function_ref<Values(Value, ValueRange)> body) {
+  AxisList all = axes.rowAxes();
+  return expressions.loops(all, init, [&](ValueRange carried) {
+    Value number = f.i64(0);
+    for (StringAttr axis : all)
+      number = f.add(f.mul(number, axis == axes.lane ? lanesExtent : f.extent(axis)), expressions.indexAlong(axis));
+    return body(number, carried);
+  });
+}
+
+void DecodeTask::overQueries(llvm::function_ref<void(Value)> body) {
+  overQueries({}, [&](Value number, ValueRange) {
+    body(number);
+    return Values();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+Value DecodeTask::rowOf(unsigned operand, unsigned row, Value key) {
+  OpBuilder &b = f.builder();
+  Value table = f.address(scratch, rows[operand][row], b.getF32Type());
+  Value address = f.load(b.getI64Type(), table, key);
+  return LLVM::IntToPtrOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), address);
+}
+
+/// Keeps what is one number per key of a tile; gives whether all of them are there (null: always).
+Value DecodeTask::storeFactors(const Tile &tile) {
+  OpBuilder &b = f.builder();
+  bool isNeeded = llvm::any_of(operands, [](const DecodeOperand &operand) { return !operand.factors.empty(); });
+  if (!isNeeded)
+    return {};
+  Type number = b.getI32Type(), numbers = f.vectorOf(shape.lanes, number);
+  Value none = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(numbers));
+  bool mayBeAbsent = false;
+  Values missing = f.loop(tile.low, tile.high, f.i64(shape.lanes), {none}, [&](Value key, ValueRange carried) -> Values {
+    Value absent = carried[0];
+    scoped([&] {
+      Value mask = maskBelow(f, key, tile.high, shape.lanes);
+      expressions.bindLanes(keyAxis(), {f.add(tile.start, key)}, {mask});
+      expressions.markExisting(keyAxis());
+      for (auto [operand, places] : llvm::zip(operands, factors))
+        for (auto [factor, place] : llvm::zip(operand.factors, places)) {
+          Datum datum = expressions.evaluateLanes(factor);
+          f.store(datum.value, scratch, f.add(place, key));
+          if (!datum.present)
+            continue;
+          mayBeAbsent = true;
+          Value gone = expressions.both(mask, expressions.negate(datum.present));
+          absent = arith::OrIOp::create(b, f.loc(), absent, arith::ExtUIOp::create(b, f.loc(), numbers, gone));
+        }
+    });
+    return {absent};
+  });
+  if (!mayBeAbsent)
+    return {};
+  Value any = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, missing[0]);
+  return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, any,
+                               arith::ConstantOp::create(b, f.loc(), b.getI32IntegerAttr(0)));
+}
+
+/// Gives what has been kept of a key.
+void DecodeTask::setKept(unsigned operand, const Kept &kept) {
+  for (auto [row, address] : llvm::zip(operands[operand].rows, kept.rows))
+    expressions.setRow(row.read, address);
+  for (auto [factor, number] : llvm::zip(operands[operand].factors, kept.factors))
+    expressions.set(factor, 0, {number, {}});
+}
+
+DecodeTask::Kept DecodeTask::keptOf(unsigned operand, const Tile &tile, Value key) {
+  Kept kept;
+  for (unsigned i = 0; i < operands[operand].rows.size(); ++i)
+    kept.rows.push_back(rowOf(operand, i, f.sub(f.add(tile.start, key), chunkStart)));
+  for (Value place : factors[operand])
+    kept.factors.push_back(loadFloat(scratch, f.add(place, key)));
+  return kept;
+}
+
+/// Asks for the cache lines of an operand's rows.
+void DecodeTask::prefetch(unsigned operand, Value key) {
+  for (auto [i, row] : llvm::enumerate(operands[operand].rows)) {
+    Type element = memoryType(row.read.getRef().getType().getElementType());
+    Value address = rowOf(operand, i, key);
+    int64_t perLine = 512 / element.getIntOrFloatBitWidth();
+    f.loop(f.i64(0), f.extent(operands[operand].element), f.i64(perLine), [&](Value first) {
+      LLVM::Prefetch::create(f.builder(), f.loc(), f.address(address, first, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    });
+  }
+}
+
+/// Keeps where the rows of the keys [low, high) are; gives whether all can be read in place (null: rows make no difference).
+Value DecodeTask::locateRows(Value low, Value high) {
+  OpBuilder &b = f.builder();
+  Value inPlace;
+  for (const DecodeOperand &operand : operands)
+    for (const DecodeOperand::Row &row : operand.rows) {
+      Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, row.stride, f.i64(1));
+      inPlace = expressions.both(inPlace, isOne);
+    }
+  if (!inPlace)
+    return {};
+  Values all = f.loop(low, high, f.i64(shape.lanes), {inPlace}, [&](Value key, ValueRange carried) -> Values {
+    Value mask = maskBelow(f, key, high, shape.lanes), present;
+    scoped([&] {
+      expressions.bindLanes(keyAxis(), {key}, {mask});
+      expressions.markExisting(keyAxis());
+      for (auto [operand, tables] : llvm::zip(operands, rows)) {
+        expressions.enter(nullptr);
+        expressions.bind(operand.element, f.i64(0));
+        for (auto [row, table] : llvm::zip(operand.rows, tables)) {
+          Datum place = expressions.locate(row.read);
+          f.store(expressions.asLanes(place.value), f.address(scratch, table, b.getF32Type()), f.sub(key, chunkStart));
+          present = expressions.both(present, place.present);
+        }
+        expressions.leave();
+      }
+    });
+    if (!present)
+      return {carried[0]};
+    Value fine = expressions.either(expressions.asLanes(present), expressions.negate(mask));
+    Value every = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::AND, fine);
+    return {expressions.both(carried[0], every)};
+  });
+  return all[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+/// The keys [lower, upper) of a range of the query at the point. One with an absent bound is empty.
+std::pair<Value, Value> DecodeTask::boundsOf(unsigned range) {
+  Value low = f.i64(0), high = expressions.extentAt(keyAxis()), present;
+  if (Value bound = flash.getLowerOf(range)) {
+    Datum datum = expressions.evaluate(bound);
+    low = f.max(low, datum.value);
+    present = datum.present;
+  }
+  if (Value bound = flash.getUpperOf(range)) {
+    Datum datum = expressions.evaluate(bound);
+    high = f.min(high, datum.value);
+    present = expressions.both(present, datum.present);
+  }
+  if (present)
+    high = arith::SelectOp::create(f.builder(), f.loc(), present, high, f.i64(0));
+  return {low, high};
+}
+
+/// Statistics and mixes before any key; gives those of the keys [from, to) from the first to the last that is seen.
+std::pair<Value, Value> DecodeTask::startQueries(Value from, Value to) {
+  OpBuilder &b = f.builder();
+  for (const FlashScratch::Part &mix : partial.mix)
+    loop(mix.offset, f.add(mix.offset, f.mul(mix.pitch, queryBlocks)), shape.lanes,
+         [&](Value at) { f.store(floats(0.0), base, at); });
+  bool hasRanges = flash.getNumRanges() > 0;
+  Values init{hasRanges ? to : from, hasRanges ? from : to};
+  Values seen = overQueries(init, [&](Value query, ValueRange carried) -> Values {
+    if (isSoftmax()) {
+      f.store(number(-infinity), base, f.add(partial.maximum, query));
+      f.store(number(0.0), base, f.add(partial.sum, query));
+    }
+    Value first = carried[0], last = carried[1];
+    for (unsigned range = 0; range < flash.getNumRanges(); ++range) {
+      auto [low, high] = boundsOf(range);
+      f.store(low, f.address(scratch, lower[range].offset, b.getF32Type()), query);
+      f.store(high, f.address(scratch, upper[range].offset, b.getF32Type()), query);
+      low = f.max(low, from);
+      high = f.min(high, to);
+      Value meets = f.less(low, high);
+      first = arith::SelectOp::create(b, f.loc(), meets, f.min(first, low), first);
+      last = arith::SelectOp::create(b, f.loc(), meets, f.max(last, high), last);
+    }
+    return {first, last};
+  });
+  return {seen[0], seen[1]};
+}
+
+/// Rows of queries as f32, with what multiplies the score and log2(e) folded in; 0 behind their ends.
+void DecodeTask::packQueries() {
+  OpBuilder &b = f.builder();
+  for (unsigned term = 0; term < query.size(); ++term) {
+    StringAttr contracted = axes.contracted[term];
+    Value extent = f.extent(contracted), pitch = query[term].pitch;
+    // Blocks of queries are whole: those behind the last one are 0.
+    loop(f.mul(queries, pitch), f.mul(queryBlocks, pitch), shape.lanes,
+         [&](Value i) { f.store(floats(0.0), scratch, f.add(query[term].offset, i)); });
+    overQueries([&](Value number) {
+      Value row = at(query[term], number);
+      Value factor;
+      if (score.queryFactor)
+        factor = expressions.evaluate(score.queryFactor).value;
+      packRow(expressions, flash.getQueries()[term], DepthRange{{contracted}, f.i64(0), extent},
+              f.address(scratch, row, b.getF32Type()));
+      Value scale = score.isPlain && isSoftmax() ? floats(log2OfE) : floats(1.0);
+      if (factor)
+        scale = arith::MulFOp::create(b, f.loc(), scale, f.splat(factor, shape.lanes));
+      f.loop(f.i64(0), pitch, f.i64(shape.lanes), [&](Value first) {
+        Value element = loadLanes(scratch, f.add(row, first));
+        element = arith::MulFOp::create(b, f.loc(), element, scale);
+        Value inside = maskBelow(f, first, extent, shape.lanes);
+        f.store(arith::SelectOp::create(b, f.loc(), inside, element, floats(0.0)), scratch, f.add(row, first));
+      });
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+LogicalResult DecodeTask::overEntry(ArrayRef<Value> indices, llvm::function_ref<Value(Expressions &)> takes,
+                                    llvm::function_ref<void()> body) {
+  scratch = f.workerScratch();
+  auto bindBatch = [&] {
+    for (auto [axis, index] : llvm::zip(axes.batch, indices))
+      expressions.bind(axis, index);
+  };
+  auto emitHere = [&] {
+    bindBatch();
+    for (StringAttr axis : axes.batch)
+      expressions.markExisting(axis);
+    lanesExtent = axes.lane ? expressions.extentAt(axes.lane) : f.i64(1);
+    queries = f.mul(f.extent(axes.rows), lanesExtent);
+    queryBlocks = roundedUp(f, queries, shape.queries);
+    body();
+  };
+  expressions.enter(nullptr);
+  bindBatch();
+  Value exists = expressions.existence(axes.batch);
+  expressions.leave();
+  auto emitTaken = [&] {
+    expressions.enter(nullptr);
+    bindBatch();
+    Value taken = takes(expressions);
+    expressions.leave();
+    if (taken)
+      return when(taken, emitHere);
+    expressions.enter(nullptr);
+    emitHere();
+    expressions.leave();
+  };
+  if (exists)
+    when(exists, emitTaken);
+  else
+    emitTaken();
+  return failure(expressions.failed());
+}
+
+/// Chunks of the entry at the point.
+Value DecodeTask::ownChunks() {
+  return f.max(f.i64(1), f.ceilDiv(expressions.extentAt(keyAxis()), f.i64(shape.chunk)));
+}
+
+/// What a chunk leaves to be merged.
+Value DecodeTask::partialOf(Value entry, Value chunk) {
+  Value at = f.mul(f.add(f.mul(entry, chunkCount(f, axes, shape)), chunk), partial.size);
+  return f.address(f.sharedScratch(), at, f.builder().getF32Type());
+}
+
+static FunctionScope::Values entryIndices(FunctionScope &f, const FlashAxes &axes, Value entry) {
+  FunctionScope::Values counts;
+  for (StringAttr axis : axes.batch)
+    counts.push_back(f.extent(axis));
+  return splitTask(f, entry, counts);
+}
+
+LogicalResult DecodeTask::emit(Value task, llvm::function_ref<Value(Expressions &)> takes) {
+  Value chunks = chunkCount(f, axes, shape);
+  Value entry = f.div(task, chunks), chunk = f.rem(task, chunks);
+  return overEntry(entryIndices(f, axes, entry), takes, [&] {
+    when(f.less(chunk, ownChunks()), [&] { emitChunk(entry, chunk); });
+  });
+}
+
+void DecodeTask::emitChunk(Value entry, Value chunk) {
+  OpBuilder &b = f.builder();
+  Value isOnly = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, ownChunks(), f.i64(1));
+  Value own = f.address(scratch, ownPartial, b.getF32Type());
+  base = FunctionScope::constantOf(chunkCount(f, axes, shape)) == 1
+             ? own
+             : arith::SelectOp::create(b, f.loc(), isOnly, own, partialOf(entry, chunk)).getResult();
+  chunkStart = f.mul(chunk, f.i64(shape.chunk));
+  Value end = f.min(expressions.extentAt(keyAxis()), f.add(chunkStart, f.i64(shape.chunk)));
+  auto [first, last] = startQueries(chunkStart, end);
+  Value low = first, high = last;
+  when(f.less(low, high), [&] {
+    packQueries();
+    direct = locateRows(low, high);
+    endKey = high;
+    Value skipped = f.mul(f.div(f.sub(low, chunkStart), f.i64(shape.tile)), f.i64(shape.tile));
+    loop(f.add(chunkStart, skipped), high, shape.tile, [&](Value start) {
+      Value from = f.max(f.i64(0), f.sub(low, start)), to = f.min(f.i64(shape.tile), f.sub(high, start));
+      emitTile({start, from, to});
+    });
+  });
+  when(isOnly, [&] { finish(); });
+}
+
+void DecodeTask::emitTile(const Tile &tile) {
+  simple = expressions.both(direct, storeFactors(tile));
+  emitDots(tile);
+  Value anyAbsent = emitScores(tile);
+  if (isSoftmax())
+    emitPowers(tile);
+  emitMixes(tile, anyAbsent);
+}

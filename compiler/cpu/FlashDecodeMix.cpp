@@ -1,0 +1,202 @@
+//===- FlashDecodeMix.cpp - from weights and values to results --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Mixes with lanes along the width; the merge of chunks by log-sum-exp; what follows the stage's results.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashDecode.h"
+#include "compiler/cpu/VectorMath.h"
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr double naturalLogOf2 = 0.6931471805599453;
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Mixes
+//===----------------------------------------------------------------------===//
+
+/// Which lanes of weights hold the mark of an absent pair.
+Value DecodeTask::isMarked(Value weight) {
+  OpBuilder &b = f.builder();
+  Type bits = f.vectorOf(shape.lanes, b.getI32Type());
+  return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, arith::BitcastOp::create(b, f.loc(), bits, weight),
+                               arith::BitcastOp::create(b, f.loc(), bits, sentinel(shape.lanes)));
+}
+
+/// sums[query][vector] += weights[query][key] * values[key][first + vector] over the keys of the tile.
+FunctionScope::Values DecodeTask::mixOver(unsigned value, const Tile &tile, Value firstQuery, Value first,
+                                          ValueRange sums, bool isPlain, bool isWhole) {
+  OpBuilder &b = f.builder();
+  unsigned operand = query.size() + value;
+  Value extent = f.extent(axes.widths[value]);
+  Values firsts, masks;
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    firsts.push_back(f.add(first, f.i64(v * shape.lanes)));
+    masks.push_back(isWhole ? Value() : maskBelow(f, firsts[v], extent, shape.lanes));
+  }
+  Values weightRows;
+  for (int64_t q = 0; q < shape.queries; ++q)
+    weightRows.push_back(at(raw[0], f.add(firstQuery, f.i64(q))));
+  return f.loop(tile.low, tile.high, f.i64(1), sums, [&](Value key, ValueRange carried) {
+    Values elements, next;
+    scoped([&] {
+      Value index = f.add(tile.start, key);
+      bindKey(index);
+      if (isPlain)
+        setKept(operand, keptOf(operand, tile, key));
+      expressions.bindLanes(axes.widths[value], firsts, masks);
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        elements.push_back(elementLanes(operand, v));
+    });
+    for (int64_t q = 0; q < shape.queries; ++q) {
+      Value weight = f.splat(loadFloat(scratch, f.add(weightRows[q], key)), shape.lanes);
+      Value marked = isPlain ? Value() : isMarked(weight);
+      for (int64_t v = 0; v < shape.vectors; ++v) {
+        Value sum = carried[q * shape.vectors + v];
+        Value more = math::FmaOp::create(b, f.loc(), weight, elements[v], sum);
+        next.push_back(marked ? arith::SelectOp::create(b, f.loc(), marked, sum, more).getResult() : more);
+      }
+    }
+    return next;
+  });
+}
+
+void DecodeTask::emitMix(unsigned value, const Tile &tile, Value firstQuery, Value first, Value isPlain) {
+  const FlashScratch::Part &mix = partial.mix[value];
+  Values sums, places;
+  for (int64_t q = 0; q < shape.queries; ++q)
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      places.push_back(f.add(at(mix, f.add(firstQuery, f.i64(q))), f.add(first, f.i64(v * shape.lanes))));
+      sums.push_back(loadLanes(base, places.back()));
+    }
+  Value extent = f.extent(axes.widths[value]);
+  int64_t strip = shape.vectors * shape.lanes;
+  std::optional<int64_t> known = f.constantExtent(axes.widths[value]);
+  SmallVector<Type> types(sums.size(), vectorType);
+  sums = choose(isPlain, types, [&](bool plain) -> Values {
+    if (known && *known % strip == 0)
+      return mixOver(value, tile, firstQuery, first, sums, plain, /*isWhole=*/true);
+    if (!plain)
+      return mixOver(value, tile, firstQuery, first, sums, plain, /*isWhole=*/false);
+    Value fits = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::sle, f.add(first, f.i64(strip)), extent);
+    return choose(fits, types, [&](bool whole) { return mixOver(value, tile, firstQuery, first, sums, plain, whole); });
+  });
+  for (auto [sum, place] : llvm::zip(sums, places))
+    f.store(sum, base, place);
+}
+
+void DecodeTask::emitMixes(const Tile &tile, Value anyAbsent) {
+  Value isPlain = expressions.negate(anyAbsent);
+  isPlain = expressions.both(isPlain, simple);
+  for (unsigned value = 0; value < partial.mix.size(); ++value)
+    loop(f.i64(0), queryBlocks, shape.queries, [&](Value firstQuery) {
+      loop(f.i64(0), f.extent(axes.widths[value]), shape.vectors * shape.lanes,
+           [&](Value first) { emitMix(value, tile, firstQuery, first, isPlain); });
+    });
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Normalises the rows of the partial at `base` and stores what follows.
+void DecodeTask::finish() {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  overQueries([&](Value query) {
+    Value logSumExp, inverse;
+    if (isSoftmax()) {
+      Value maximum = loadFloat(base, f.add(partial.maximum, query)), sum = loadFloat(base, f.add(partial.sum, query));
+      Value rescale = number(1.0);
+      if (flash.getSink()) { // A key without a value, counted once.
+        Value sink = arith::MulFOp::create(b, loc, expressions.evaluate(flash.getSink()).value, number(log2OfE));
+        Value larger = emitMax(f, sink, maximum);
+        Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, larger, number(-infinity));
+        Value shift = arith::SelectOp::create(b, loc, isNone, number(0.0), larger);
+        rescale = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, maximum, shift));
+        Value more = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, sink, shift));
+        sum = math::FmaOp::create(b, loc, sum, rescale, more);
+        maximum = larger;
+      }
+      // A row without keys: output 0, log-sum-exp -inf.
+      Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0.0));
+      Value quotient = arith::DivFOp::create(b, loc, rescale, sum);
+      inverse = arith::SelectOp::create(b, loc, isEmpty, number(0.0), quotient);
+      if (flash.getLogsumexp()) {
+        Value natural = math::FmaOp::create(b, loc, maximum, number(naturalLogOf2), math::LogOp::create(b, loc, sum));
+        logSumExp = arith::SelectOp::create(b, loc, isEmpty, number(-infinity), natural);
+        expressions.set(flash.getOutputs().back(), 0, {logSumExp, {}});
+      }
+    }
+    Values results;
+    for (const FlashScratch::Part &mix : partial.mix) {
+      Value row = at(mix, query);
+      results.push_back(f.address(base, row, b.getF32Type()));
+      if (!inverse)
+        continue;
+      f.loop(row, f.add(row, mix.pitch), f.i64(shape.lanes), [&](Value at) {
+        Value sum = loadLanes(base, at);
+        Value normal = arith::MulFOp::create(b, loc, sum, f.splat(inverse, shape.lanes));
+        if (flash.getSink()) { // A sink of NaN does not reach a row without keys.
+          Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, floats(0.0));
+          normal = arith::SelectOp::create(b, loc, none, sum, normal);
+        }
+        f.store(normal, base, at);
+      });
+    }
+    for (WriteOp write : stage.getBody().getOps<WriteOp>()) {
+      if (widthOf(write, axes))
+        writeAlongWidth(expressions, flash, axes, write, results);
+      else
+        expressions.write(write);
+    }
+  });
+}
+
+LogicalResult DecodeTask::emitMerge(Value task, llvm::function_ref<Value(Expressions &)> takes) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Values indices, counts;
+  for (StringAttr axis : axes.batch)
+    counts.push_back(f.extent(axis));
+  indices = splitTask(f, task, counts);
+  return overEntry(indices, takes, [&] {
+    Value chunks = ownChunks();
+    when(f.less(f.i64(1), chunks), [&] {
+      base = f.address(scratch, ownPartial, b.getF32Type());
+      for (const FlashScratch::Part &mix : partial.mix)
+        f.loop(mix.offset, f.add(mix.offset, f.mul(mix.pitch, queries)), f.i64(shape.lanes),
+               [&](Value at) { f.store(floats(0.0), base, at); });
+      loop(f.i64(0), queries, 1, [&](Value query) {
+        Value maximumAt = f.add(partial.maximum, query), sumAt = f.add(partial.sum, query), shift;
+        if (isSoftmax()) {
+          Value maximum = f.loop(f.i64(0), chunks, f.i64(1), {number(-infinity)}, [&](Value chunk, ValueRange carried) -> Values {
+            return {emitMax(f, loadFloat(partialOf(task, chunk), maximumAt), carried[0])};
+          })[0];
+          Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maximum, number(-infinity));
+          shift = arith::SelectOp::create(b, loc, isNone, number(0.0), maximum);
+          f.store(maximum, base, maximumAt);
+        }
+        Value total = f.loop(f.i64(0), chunks, f.i64(1), {number(0.0)}, [&](Value chunk, ValueRange carried) -> Values {
+          Value from = partialOf(task, chunk), factor = number(1.0), sum = carried[0];
+          if (isSoftmax()) {
+            factor = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, loadFloat(from, maximumAt), shift));
+            sum = math::FmaOp::create(b, loc, loadFloat(from, sumAt), factor, sum);
+          }
+          for (const FlashScratch::Part &mix : partial.mix) {
+            Value row = at(mix, query);
+            f.loop(row, f.add(row, mix.pitch), f.i64(shape.lanes), [&](Value at) {
+              Value more = math::FmaOp::create(b, loc, loadLanes(from, at), f.splat(factor, shape.lanes), loadLanes(base, at));
+              f.store(more, base, at);
+            });
+          }
+          return {sum};
+        })[0];
+        if (isSoftmax())
+          f.store(total, base, sumAt);
+      });
+      finish();
+    });
+  });
+}

@@ -1,0 +1,157 @@
+//===- FlashDecodeParts.cpp - what the decode form is made of ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashDecode.h"
+
+using namespace mlir;
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// Queries that share the keys, when that is known: at most as many as the form takes.
+static std::optional<int64_t> knownQueries(const FlashAxes &axes, const Signature &signature) {
+  AxisList all = axes.rowAxes();
+  int64_t count = 1;
+  for (StringAttr axis : all) {
+    std::optional<int64_t> known = constantExtent(signature, axis);
+    if (!known)
+      return std::nullopt;
+    count *= std::min<int64_t>(*known, 8);
+  }
+  return count;
+}
+
+DecodeShape::DecodeShape(ScheduleAttr schedule, const FlashAxes &axes, const Signature &signature) {
+  lanes = schedule.getLanes();
+  int64_t known = knownQueries(axes, signature).value_or(4);
+  queries = known >= 3 ? 4 : std::max<int64_t>(known, 1);
+  // As many sums as fill the multiply-add units for their latency; those of a query go to memory in one piece.
+  keys = lanes < 4 ? 1 : std::max<int64_t>(2, lanes / queries);
+  int64_t sums = std::max<int64_t>(1, schedule.getRows() * schedule.getVectors() * 2 / 3);
+  vectors = std::max<int64_t>(1, sums / queries);
+  tile = std::max<int64_t>(1, schedule.getKeyTile() / lanes) * lanes;
+  chunk = schedule.getDecodeChunk();
+}
+
+Value attn::roundedUp(FunctionScope &f, Value value, int64_t to) { return f.mul(f.ceilDiv(value, f.i64(to)), f.i64(to)); }
+
+/// Most queries of an entry.
+static Value mostQueries(FunctionScope &f, const FlashAxes &axes, int64_t limit) {
+  Value rows = f.extent(axes.rows);
+  return axes.lane ? f.mul(rows, f.min(f.extent(axes.lane), f.i64(limit))) : rows;
+}
+
+DecodePartial::DecodePartial(FunctionScope &f, const FlashAxes &axes, const DecodeShape &shape, Value queries) {
+  Value padded = roundedUp(f, roundedUp(f, queries, shape.queries), 16);
+  maximum = f.i64(0);
+  sum = padded;
+  size = f.mul(padded, f.i64(2));
+  for (StringAttr width : axes.widths) {
+    Value pitch = roundedUp(f, f.extent(width), std::max<int64_t>(16, shape.lanes * shape.vectors));
+    mix.push_back({size, pitch});
+    size = f.add(size, f.mul(pitch, padded));
+  }
+}
+
+Value DecodeTask::chunkCount(FunctionScope &f, const FlashAxes &axes, const DecodeShape &shape) {
+  return f.max(f.i64(1), f.ceilDiv(f.extent(axes.keys.front()), f.i64(shape.chunk)));
+}
+
+Value DecodeTask::sharedFloats() {
+  return f.mul(f.mul(f.extent(axes.batch), chunkCount(f, axes, shape)), partial.size);
+}
+
+/// Whether `value` is read, along `element`, at the element's own index and nowhere else.
+static void collectRows(FunctionScope &f, Value value, StringAttr element, SmallVectorImpl<DecodeOperand::Row> &rows) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !valueType(value).hasAxis(element))
+    return;
+  auto read = dyn_cast<ReadOp>(op);
+  if (!read) {
+    if (!isa<MapOp, SelectOp, WhereOp>(op)) // Others may read at other points.
+      return;
+    for (Value operand : op->getOperands())
+      if (isa<ValueType>(operand.getType()))
+        collectRows(f, operand, element, rows);
+    return;
+  }
+  auto argument = dyn_cast<BlockArgument>(read.getRef());
+  bool isByValue = argument && FrameLayout::isByValue(f.getLayout().getSignature(), argument.getArgNumber());
+  if (isByValue)
+    return;
+  const Access &access = f.access(read.getRef());
+  Value stride;
+  for (auto [i, index] : llvm::enumerate(read.getIndices())) {
+    if (!valueType(index).hasAxis(element))
+      continue;
+    auto own = index.getDefiningOp<IndexOp>();
+    if (!own || stride || !f.covers(access.factors[i], element))
+      return;
+    stride = access.strides[i];
+  }
+  bool isNew = llvm::none_of(rows, [&](DecodeOperand::Row row) { return row.read == read; });
+  if (stride && isNew)
+    rows.push_back({read, stride});
+}
+
+/// What `value` computes of each key alone: one number for all its elements.
+static void collectFactors(Value value, StringAttr element, StringAttr keyAxis, SmallVectorImpl<Value> &factors) {
+  ValueType type = valueType(value);
+  if (!type.hasAxis(keyAxis))
+    return;
+  Operation *op = value.getDefiningOp();
+  if (!type.hasAxis(element)) {
+    if (type.getElementType().isF32() && !llvm::is_contained(factors, value))
+      factors.push_back(value);
+  } else if (isa_and_nonnull<MapOp, SelectOp>(op)) {
+    for (Value operand : op->getOperands())
+      collectFactors(operand, element, keyAxis, factors);
+  }
+}
+
+DecodeOperand::DecodeOperand(FunctionScope &f, Value value, StringAttr element, StringAttr keyAxis)
+    : value(value), element(element) {
+  collectFactors(value, element, keyAxis, factors);
+  collectRows(f, value, element, rows);
+}
+
+DecodeTask::DecodeTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const DecodeShape &shape)
+    : f(f), stage(stage), flash(flash), axes(axes), shape(shape), score(flash, axes), expressions(f, shape.lanes),
+      vectorType(f.vectorOf(shape.lanes, f.builder().getF32Type())),
+      partial(f, axes, shape, mostQueries(f, axes, stage.getSchedule().getDecodeQueries())) {
+  for (auto [key, contracted] : llvm::zip(flash.getKeys(), axes.contracted))
+    operands.emplace_back(f, key, contracted, keyAxis());
+  for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths))
+    operands.emplace_back(f, value, width, keyAxis());
+
+  Value most = roundedUp(f, mostQueries(f, axes, stage.getSchedule().getDecodeQueries()), shape.queries);
+  scratchSize = f.i64(0);
+  auto reserve = [&](Value floats) { // Parts start at cache lines.
+    Value at = scratchSize;
+    scratchSize = f.add(scratchSize, roundedUp(f, floats, 16));
+    return at;
+  };
+  auto perQuery = [&](Value pitch) -> FlashScratch::Part { return {reserve(f.mul(pitch, most)), pitch}; };
+  // A register block of keys, and a vector, may reach beyond the tile.
+  Value tilePitch = f.i64(llvm::alignTo(shape.tile + shape.keys + shape.lanes, 16));
+  for (StringAttr contracted : axes.contracted) {
+    query.push_back(perQuery(f.add(roundedUp(f, f.extent(contracted), shape.lanes), f.i64(shape.lanes))));
+    raw.push_back(perQuery(tilePitch));
+  }
+  for (unsigned range = 0; range < flash.getNumRanges(); ++range) {
+    lower.push_back(perQuery(f.i64(2)));
+    upper.push_back(perQuery(f.i64(2)));
+  }
+  best = perQuery(f.i64(shape.lanes));
+  for (const DecodeOperand &operand : operands) {
+    auto &ofOperand = rows.emplace_back();
+    for (size_t i = 0; i < operand.rows.size(); ++i)
+      ofOperand.push_back(reserve(f.i64(2 * (shape.chunk + shape.lanes))));
+    auto &factorsOf = factors.emplace_back();
+    for (size_t i = 0; i < operand.factors.size(); ++i)
+      factorsOf.push_back(reserve(tilePitch));
+  }
+  ownPartial = reserve(partial.size);
+}

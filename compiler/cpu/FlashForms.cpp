@@ -1,0 +1,130 @@
+//===- FlashForms.cpp - which form of a flash stage runs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each batch entry takes the decode form or the prefill form by how many queries it has along the lane axis, which its
+// other axes of queries multiply in both forms alike. That is a fact of the sequence: neither the batch nor the threads
+// change it. Where constants decide, only one form is emitted.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/FlashDecode.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+class FlashLowering : public StageLowering {
+public:
+  using StageLowering::StageLowering;
+
+  LogicalResult prepare(const FrameLayout &layout) override {
+    flash = *stage.getBody().getOps<FlashOp>().begin();
+    FailureOr<FlashAxes> sorted = FlashAxes::of(flash, layout.getSignature());
+    if (failed(sorted))
+      return failure();
+    axes = *sorted;
+    shape.lanes = schedule.getLanes();
+    shape.vectors = axes.lane ? schedule.getVectors() : 1;
+    shape.rows = schedule.getRows();
+    shape.queries = shape.lanes * shape.vectors;
+    shape.blocks = std::max<int64_t>(1, schedule.getQueryTile() / shape.queries);
+    shape.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / shape.rows) * shape.rows;
+    shape.ranges = flash.getNumRanges();
+    shape.leaves = TileMask::of(flash, axes.rowAxes()).leaves.size();
+    chooseForms(layout.getSignature());
+    return success();
+  }
+
+  Value emitTaskCount(FunctionScope &f) override {
+    Value count = prefillCount(f);
+    return decode ? f.add(count, decodeCount(f)) : count;
+  }
+
+  Value emitScratchBytes(FunctionScope &f) override {
+    Value floats = f.i64(0);
+    if (hasPrefill)
+      floats = FlashScratch(f, axes, shape).size;
+    if (decode)
+      floats = f.max(floats, DecodeTask(f, stage, flash, axes, *decode).scratchFloats());
+    return f.mul(floats, f.i64(4));
+  }
+
+  /// Prefill tasks come first: they are the longest.
+  LogicalResult emitTask(FunctionScope &f, Value task) override {
+    if (!decode)
+      return FlashTask(f, stage, flash, axes, shape).emit(task);
+    auto decodes = [&](Value task) {
+      return DecodeTask(f, stage, flash, axes, *decode).emit(task, [&](Expressions &x) { return takesDecode(x); });
+    };
+    if (!hasPrefill)
+      return decodes(task);
+    Value first = prefillCount(f);
+    LogicalResult one = success(), other = success();
+    f.when(
+        f.less(task, first), [&] { one = FlashTask(f, stage, flash, axes, shape).emit(task); },
+        [&] { other = decodes(f.sub(task, first)); });
+    return success(succeeded(one) && succeeded(other));
+  }
+
+  bool hasFinish() const override { return bool(decode); }
+  Value emitFinishCount(FunctionScope &f) override {
+    Value isSplit = f.less(f.i64(1), DecodeTask::chunkCount(f, axes, *decode));
+    return whereFew(f, arith::SelectOp::create(f.builder(), f.loc(), isSplit, f.extent(axes.batch), f.i64(0)));
+  }
+  LogicalResult emitFinish(FunctionScope &f, Value task) override {
+    return DecodeTask(f, stage, flash, axes, *decode).emitMerge(task, [&](Expressions &x) { return takesDecode(x); });
+  }
+  Value emitSharedBytes(FunctionScope &f) override {
+    return decode ? whereFew(f, f.mul(DecodeTask(f, stage, flash, axes, *decode).sharedFloats(), f.i64(4))) : Value();
+  }
+
+private:
+  void chooseForms(const Signature &signature) {
+    std::optional<int64_t> known = axes.lane ? constantExtent(signature, axes.lane) : 1;
+    bool serves = axes.keys.size() == 1 && schedule.getDecodeChunk() > 0;
+    if (!serves || (known && *known > schedule.getDecodeQueries()))
+      return;
+    decode.emplace(schedule, axes, signature);
+    hasPrefill = !known;
+    isRagged = axes.lane && signature.findAxis(axes.lane).isRagged();
+    shape.decodeQueries = hasPrefill ? schedule.getDecodeQueries() : 0;
+  }
+
+  Value isFew(FunctionScope &f, Value queries) {
+    return arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::sle, queries, f.i64(schedule.getDecodeQueries()));
+  }
+
+  /// Whether the entry at the point takes the decode form; null: all do that get here.
+  Value takesDecode(Expressions &x) {
+    return hasPrefill && isRagged ? isFew(x.scope(), x.extentAt(axes.lane)) : Value();
+  }
+
+  /// `count` where entries take the decode form, 0 where none does.
+  Value whereFew(FunctionScope &f, Value count) {
+    if (!hasPrefill || isRagged)
+      return count;
+    return arith::SelectOp::create(f.builder(), f.loc(), isFew(f, f.extent(axes.lane)), count, f.i64(0));
+  }
+
+  Value prefillCount(FunctionScope &f) {
+    if (!hasPrefill)
+      return f.i64(0);
+    Value blocks = blocksFor(f, axes, shape, axes.lane ? f.extent(axes.lane) : Value());
+    Value count = f.mul(f.ceilDiv(blocks, f.i64(shape.blocks)), f.extent(axes.batch));
+    if (!decode)
+      return count;
+    return arith::SelectOp::create(f.builder(), f.loc(), isFew(f, f.extent(axes.lane)), f.i64(0), count);
+  }
+
+  Value decodeCount(FunctionScope &f) {
+    return whereFew(f, f.mul(f.extent(axes.batch), DecodeTask::chunkCount(f, axes, *decode)));
+  }
+
+  FlashOp flash;
+  FlashAxes axes;
+  FlashShape shape;
+  std::optional<DecodeShape> decode; ///< nothing: the form is not emitted
+  bool hasPrefill = true;
+  bool isRagged = false; ///< the lane axis is
+};
+} // namespace
+
+std::unique_ptr<StageLowering> attn::makeFlashLowering(StageOp stage) { return std::make_unique<FlashLowering>(stage); }
