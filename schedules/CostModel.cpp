@@ -12,7 +12,7 @@ static constexpr int64_t wantedQueries = 192;
 static constexpr int64_t wantedKeys = 64;
 static constexpr int64_t unusedDepth = 256;
 /// Keys in a task of the decode form: enough to pay for its start and for the merge, few enough to share out one sequence.
-static constexpr int64_t wantedChunk = 512;
+static constexpr int64_t wantedChunk = 256;
 /// Rows that a packed panel of a contract serves at least: packing it costs as much as eight of them.
 static constexpr int64_t wantedRows = 192;
 /// Contracted elements in a panel: it is read from L2 at a third of what L2 gives, and sums are put away rarely.

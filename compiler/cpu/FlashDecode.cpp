@@ -127,7 +127,7 @@ void DecodeTask::prefetch(unsigned operand, Value key) {
     Value address = rowOf(operand, i, key);
     int64_t perLine = 512 / element.getIntOrFloatBitWidth();
     f.loop(f.i64(0), f.extent(operands[operand].element), f.i64(perLine), [&](Value first) {
-      LLVM::Prefetch::create(f.builder(), f.loc(), f.address(address, first, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      LLVM::Prefetch::create(f.builder(), f.loc(), f.address(address, first, element), /*rw=*/0, /*hint=*/2, /*cache=*/1);
     });
   }
 }
@@ -308,9 +308,11 @@ static FunctionScope::Values entryIndices(FunctionScope &f, const FlashAxes &axe
   return splitTask(f, entry, counts);
 }
 
+/// Heads of one chunk come one after the other: in a layout that has them side by side (pages of [tokens, heads, width])
+/// they share pages of memory, and what the machine fetches ahead of one belongs to the next.
 LogicalResult DecodeTask::emit(Value task, llvm::function_ref<Value(Expressions &)> takes) {
-  Value chunks = chunkCount(f, axes, shape);
-  Value entry = f.div(task, chunks), chunk = f.rem(task, chunks);
+  Value entries = f.extent(axes.batch);
+  Value entry = f.rem(task, entries), chunk = f.div(task, entries);
   return overEntry(entryIndices(f, axes, entry), takes, [&] {
     when(f.less(chunk, ownChunks()), [&] { emitChunk(entry, chunk); });
   });

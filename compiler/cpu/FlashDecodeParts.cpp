@@ -23,6 +23,10 @@ static std::optional<int64_t> knownQueries(const FlashAxes &axes, const Signatur
   return count;
 }
 
+/// Rows that lie 4 KiB apart, as those of a head in pages of [tokens, heads, width], share few sets of L2: the values of a
+/// tile and the keys asked for ahead have to fit there.
+static constexpr int64_t mostKeysOfTile = 32;
+
 DecodeShape::DecodeShape(ScheduleAttr schedule, const FlashAxes &axes, const Signature &signature) {
   lanes = schedule.getLanes();
   int64_t known = knownQueries(axes, signature).value_or(4);
@@ -31,7 +35,7 @@ DecodeShape::DecodeShape(ScheduleAttr schedule, const FlashAxes &axes, const Sig
   keys = lanes < 4 ? 1 : std::max<int64_t>(2, lanes / queries);
   int64_t sums = std::max<int64_t>(1, schedule.getRows() * schedule.getVectors() * 2 / 3);
   vectors = std::max<int64_t>(1, sums / queries);
-  tile = std::max<int64_t>(1, schedule.getKeyTile() / lanes) * lanes;
+  tile = std::max<int64_t>(1, std::min<int64_t>(schedule.getKeyTile(), mostKeysOfTile) / lanes) * lanes;
   chunk = schedule.getDecodeChunk();
 }
 

@@ -112,12 +112,15 @@ void DecodeTask::emitDot(unsigned term, const Tile &tile, Value firstQuery, Valu
   }
 }
 
-/// While the first queries meet the keys of a tile: the values of these keys, and the keys of the next tile.
+/// Keys whose rows are asked for before they are needed: about the latency of memory.
+static constexpr int64_t keysAhead = 16;
+
+/// While the first queries meet the keys of a tile: the values of these keys, and keys to come.
 void DecodeTask::prefetchFor(const Tile &tile, Value key) {
   for (int64_t k = 0; k < shape.keys; ++k) {
     Value index = f.add(tile.start, f.add(key, f.i64(k)));
     for (unsigned operand = 0; operand < operands.size(); ++operand) {
-      Value ahead = operand < query.size() ? f.add(index, f.i64(shape.tile)) : index;
+      Value ahead = operand < query.size() ? f.add(index, f.i64(keysAhead)) : index;
       prefetch(operand, f.sub(f.min(ahead, f.sub(endKey, f.i64(1))), chunkStart));
     }
   }
