@@ -72,9 +72,9 @@ TEST(ScheduleValidation, NestReadsNoTiles) {
 }
 
 TEST(CostModel, RegisterBlocks) {
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 2, 6, 192, 60, 256, 8, 512}));
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 192, 64, 256, 24, 512}));
-  EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256, 6, 512}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 2, 6, 192, 60, 256, 8, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 192, 64, 256, 24, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256, 6, 256}));
 }
 
 TEST(CostModel, ContractsHaveTheirOwn) {
