@@ -131,7 +131,6 @@ private:
   Value loadLanes(Value base, Value offset) { return f.load(vectorType, base, offset); }
   Value floats(double value) { return f.constant(vectorType, value); }
   Value number(double value) { return f.constant(f.builder().getF32Type(), value); }
-  Value sentinel(int64_t lanes);
   Value isMarked(Value weight);
 
   FunctionScope &f;

@@ -21,7 +21,7 @@ Value DecodeTask::isMarked(Value weight) {
   OpBuilder &b = f.builder();
   Type bits = f.vectorOf(shape.lanes, b.getI32Type());
   return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, arith::BitcastOp::create(b, f.loc(), bits, weight),
-                               arith::BitcastOp::create(b, f.loc(), bits, sentinel(shape.lanes)));
+                               arith::BitcastOp::create(b, f.loc(), bits, absentMark(f, shape.lanes)));
 }
 
 /// sums[query][vector] += weights[query][key] * values[key][first + vector] over the keys of the tile.

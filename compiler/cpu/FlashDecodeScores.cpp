@@ -143,14 +143,6 @@ void DecodeTask::emitDots(const Tile &tile) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// A NaN that no arithmetic makes: the mark of an absent pair among weights.
-Value DecodeTask::sentinel(int64_t lanes) {
-  OpBuilder &b = f.builder();
-  auto bits = DenseElementsAttr::get(f.vectorOf(lanes, b.getI32Type()), APInt(32, 0xFFC0A77Eu));
-  Value number = arith::ConstantOp::create(b, f.loc(), bits);
-  return arith::BitcastOp::create(b, f.loc(), f.vectorOf(lanes, b.getF32Type()), number);
-}
-
 /// The scores of the query at the point, lanes along the keys, in base 2.
 Value DecodeTask::scoreOf(Value query, Value key, Value first, Value seen, Value &present) {
   OpBuilder &b = f.builder();
@@ -230,7 +222,7 @@ Value DecodeTask::emitScores(const Tile &tile) {
         }
         Value seen = expressions.both(inside, inRanges);
         Value present, score = scoreOf(number, key, first, seen, present);
-        Value otherwise = isSoftmax() ? floats(-infinity) : sentinel(shape.lanes);
+        Value otherwise = isSoftmax() ? floats(-infinity) : absentMark(f, shape.lanes);
         present = expressions.asLanes(present);
         score = arith::SelectOp::create(b, loc, present, score, otherwise);
         f.store(score, scratch, f.add(at(raw[0], number), key));
@@ -269,7 +261,7 @@ void DecodeTask::emitPowers(const Tile &tile) {
       Value score = loadLanes(scratch, place);
       Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, score, shifts));
       Value absent = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, score, floats(-infinity));
-      f.store(arith::SelectOp::create(b, loc, absent, sentinel(shape.lanes), power), scratch, place);
+      f.store(arith::SelectOp::create(b, loc, absent, absentMark(f, shape.lanes), power), scratch, place);
       return {arith::AddFOp::create(b, loc, carried[0], power)};
     });
     Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sums[0]);

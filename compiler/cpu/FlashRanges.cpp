@@ -136,7 +136,7 @@ FunctionScope::Values FlashTask::maskScores(const KeyRange &block, Value firstKe
   OpBuilder &b = f.builder();
   Location loc = f.loc();
   auto masked = [&] {
-    Value absent = isSoftmax() ? floats(-std::numeric_limits<double>::infinity()) : sentinel();
+    Value absent = isSoftmax() ? floats(-std::numeric_limits<double>::infinity()) : absentMark(f, shape.lanes);
     Value lastKey = f.sub(keyCount(), f.i64(1));
     Values result;
     for (int64_t r = 0; r < shape.rows; ++r) {

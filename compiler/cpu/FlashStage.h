@@ -34,6 +34,9 @@ private:
   mlir::LogicalResult checkRagged(FlashOp flash, const Signature &signature) const;
 };
 
+/// Lanes of a NaN that no arithmetic makes: the mark of absent pairs among weights.
+mlir::Value absentMark(FunctionScope &f, int64_t lanes);
+
 /// Scores are kept in base 2: natural ones times this.
 inline constexpr double log2OfE = 1.4426950408889634;
 
@@ -176,7 +179,6 @@ private:
   Value loadIntegers(Value offset, int64_t plus, bool isLanes);
   void storeIntegers(Value value, Value offset, int64_t plus);
   Value floats(double value) { return f.constant(vectorType, value); }
-  Value sentinel();
   Value isMarked(Value power);
 
   FunctionScope &f;

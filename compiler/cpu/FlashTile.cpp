@@ -119,7 +119,7 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
     }
     if (present)
       score = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), score,
-                                      isSoftmax() ? floats(-infinity) : sentinel());
+                                      isSoftmax() ? floats(-infinity) : absentMark(f, shape.lanes));
     scores.push_back(score);
   }
   expressions.leave();
@@ -161,19 +161,18 @@ FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKe
 // Softmax and mix
 //===----------------------------------------------------------------------===//
 
-/// A NaN that no arithmetic makes: the mark of an absent pair among weights.
-Value FlashTask::sentinel() {
+Value attn::absentMark(FunctionScope &f, int64_t lanes) {
   OpBuilder &b = f.builder();
-  auto bits = DenseElementsAttr::get(f.vectorOf(shape.lanes, b.getI32Type()), APInt(32, 0xFFC0A77Eu));
+  auto bits = DenseElementsAttr::get(f.vectorOf(lanes, b.getI32Type()), APInt(32, 0xFFC0A77Eu));
   Value number = arith::ConstantOp::create(b, f.loc(), bits);
-  return arith::BitcastOp::create(b, f.loc(), vectorType, number);
+  return arith::BitcastOp::create(b, f.loc(), f.vectorOf(lanes, b.getF32Type()), number);
 }
 
 Value FlashTask::isMarked(Value power) {
   OpBuilder &b = f.builder();
   Type bits = f.vectorOf(shape.lanes, b.getI32Type());
   return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, arith::BitcastOp::create(b, f.loc(), bits, power),
-                               arith::BitcastOp::create(b, f.loc(), bits, sentinel()));
+                               arith::BitcastOp::create(b, f.loc(), bits, absentMark(f, shape.lanes)));
 }
 
 /// Scores become weights 2^(score - shift) in place; gives the rows' sums.
@@ -189,7 +188,7 @@ FunctionScope::Values FlashTask::emitPowers(const KeyRange &block, ArrayRef<Valu
       next.push_back(arith::AddFOp::create(b, f.loc(), carried[v], power));
       if (marksAbsent) {
         Value absent = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, score, floats(-infinity));
-        power = arith::SelectOp::create(b, f.loc(), absent, sentinel(), power);
+        power = arith::SelectOp::create(b, f.loc(), absent, absentMark(f, shape.lanes), power);
       }
       storeFloats(power, row, v * shape.lanes);
     }
