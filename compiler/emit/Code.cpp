@@ -7,6 +7,7 @@
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -22,22 +23,31 @@ static llvm::Error verify(const llvm::Module &module) {
   return llvm::Error::success();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+/// What LLVM is asked to do. Vectors, register blocks and calls are as the emitters want them, so neither vectorisers nor
+/// an inliner are here; what is left is addresses, bounds, and copies of one value. O2's pipeline runs several
+/// times as long and gains nothing (docs/performance.md).
+static constexpr llvm::StringLiteral optimizations =
+    "function(simplifycfg,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(loop-instsimplify,loop-rotate,licm<allowspeculation>),loop(indvars,loop-deletion),"
+    "gvn,instcombine<no-verify-fixpoint>,loop-unroll<O2>,loop-mssa(licm<allowspeculation>),"
+    "dse,simplifycfg,early-cse<memssa>),globaldce";
+
+static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager callGraph;
   llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  // Vectors and register blocks are explicit: what LLVM could find, and O3 unroll, gained nothing and costs time.
-  tuning.SLPVectorization = false;
-  tuning.LoopVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(callGraph);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, optimizations))
+    return error;
+  passes.run(module, modules);
+  return llvm::Error::success();
 }
 
 llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants) {
@@ -52,16 +62,28 @@ llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants) {
   code.machine = std::move(linked->machine);
   if (llvm::Error error = verify(*code.module))
     return std::move(error);
-  optimize(*code.module, *code.machine);
+  if (llvm::Error error = optimize(*code.module, *code.machine))
+    return std::move(error);
   if (llvm::Error error = linkRuntime(*code.module))
     return std::move(error);
   return code;
 }
 
+namespace {
+/// Leaves loop strength reduction out of code generation: it takes a fifth of the time, and the emitters' loops are no
+/// faster for it.
+struct CodeGenerationGate : llvm::OptPassGate {
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override { return name != "Loop Strength Reduction"; }
+};
+} // namespace
+
 /// Code generation changes the module that it is given, so it gets a copy.
 static llvm::Error generate(const llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind,
                             llvm::raw_pwrite_stream &os) {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  static CodeGenerationGate gate;
+  copy->getContext().setOptPassGate(gate);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr, kind, /*DisableVerify=*/true))
     return llvm::createStringError("LLVM cannot emit this kind of file for " + machine.getTargetTriple().str());
