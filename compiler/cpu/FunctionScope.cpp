@@ -134,7 +134,15 @@ bool FunctionScope::covers(ExtentAttr factor, StringAttr axis) const {
 Value FunctionScope::frameSlot(unsigned slot) {
   Value &known = slots[slot];
   if (!known)
-    known = atTop([&] { return load(b.getI64Type(), function.getArgument(0), i64(slot), /*invariant=*/true); });
+    known = atTop([&] {
+      Type i64 = b.getI64Type();
+      Value frame = function.getArgument(0);
+      // A number in the place, not a value: shareStages looks for it.
+      Value place = LLVM::GEPOp::create(b, location, frame.getType(), i64, frame, ArrayRef<LLVM::GEPArg>{int32_t(slot)});
+      auto load = LLVM::LoadOp::create(b, location, i64, place, sizeof(int64_t));
+      load.setInvariant(true);
+      return load.getResult();
+    });
   return known;
 }
 

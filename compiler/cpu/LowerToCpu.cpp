@@ -5,6 +5,7 @@
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/Ragged.h"
 #include "compiler/cpu/Requirements.h"
+#include "compiler/cpu/ShareStages.h"
 #include "compiler/cpu/StageLowering.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -37,6 +38,7 @@ public:
       makeBytes(".shared", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitSharedBytes(f); });
     if (failed(lowerRagged()) || failed(lowerRequirements()))
       return failure();
+    shareStages(tasks);
     return buildEntry(kernel->getParentOfType<ModuleOp>(), layout);
   }
 
@@ -90,6 +92,7 @@ private:
     if (failed(emit(f, function.getArgument(1))))
       return failure();
     func::ReturnOp::create(f.builder(), loc);
+    tasks.push_back(function);
     return success();
   }
 
@@ -133,6 +136,7 @@ private:
   FrameLayout layout;
   OpBuilder builder;
   SmallVector<std::unique_ptr<StageLowering>> lowerings;
+  SmallVector<func::FuncOp> tasks;
 };
 
 struct LowerToCpu : attn::impl::LowerToCpuBase<LowerToCpu> {
