@@ -108,28 +108,39 @@ llvm::Expected<Extents> smallExtents(const Signature &program) {
   return extentsFrom(program, llvm::ArrayRef<std::pair<std::string, int64_t>>());
 }
 
-llvm::Expected<reference::Outcome> interpretStages(Session &session) {
-  reference::Outcome outcome = reference::Outcome::NothingCompared;
-  for (const Signature &first : programsOf(*session.module)) {
-    auto extents = smallExtents(first);
+/// Small inputs for each program, by its name, and what the first stage makes of them.
+llvm::Expected<llvm::StringMap<AcceptedInputs>> smallInputs(Session &session) {
+  llvm::StringMap<AcceptedInputs> inputs;
+  for (const Signature &program : programsOf(*session.module)) {
+    auto extents = smallExtents(program);
     if (!extents)
       return extents.takeError();
-    auto accepted = makeAcceptedInputs(first, *extents, reference::inputCases().front(), /*seed=*/0);
+    auto accepted = makeAcceptedInputs(program, *extents, reference::inputCases().front(), /*seed=*/0);
     if (!accepted)
       return accepted.takeError();
-    for (llvm::StringRef stage : stageNames()) {
-      auto module = moduleAfter(session, stage);
-      if (!module)
-        return llvm::createStringError("stage " + stage + " failed");
-      for (const Signature &program : programsOf(*module)) {
-        if (program.name != first.name)
-          continue;
-        auto stageOutcome = compareStage(stage, program, *accepted);
-        if (!stageOutcome)
-          return stageOutcome.takeError();
-        outcome = reference::combine(outcome, *stageOutcome);
-      }
+    inputs.try_emplace(program.name, std::move(*accepted));
+  }
+  return inputs;
+}
+
+llvm::Expected<reference::Outcome> interpretStages(Session &session) {
+  auto inputs = smallInputs(session);
+  if (!inputs)
+    return inputs.takeError();
+  reference::Outcome outcome = reference::Outcome::NothingCompared;
+  for (llvm::StringRef stage : stageNames()) {
+    auto module = moduleAfter(session, stage);
+    if (!module)
+      return llvm::createStringError("stage " + stage + " failed");
+    for (const Signature &program : programsOf(*module)) {
+      auto stageOutcome = compareStage(stage, program, inputs->at(program.name));
+      if (!stageOutcome)
+        return stageOutcome.takeError();
+      outcome = reference::combine(outcome, *stageOutcome);
     }
+    // Later stages hold no program any more.
+    if (stage == "decide")
+      break;
   }
   return outcome;
 }
