@@ -11,14 +11,30 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace attn;
 
 LoadedObject::LoadedObject(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
 LoadedObject::~LoadedObject() = default;
 
+/// Code of another architecture must not run here.
+static llvm::Error checkArchitecture(llvm::MemoryBufferRef object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(object);
+  if (!file)
+    return file.takeError();
+  llvm::Triple host(llvm::sys::getProcessTriple());
+  if ((*file)->getArch() == host.getArch())
+    return llvm::Error::success();
+  return llvm::createStringError("the kernels are for " + llvm::Triple::getArchTypeName((*file)->getArch()) +
+                                 ", this machine is " + llvm::Triple::getArchTypeName(host.getArch()));
+}
+
 llvm::Expected<std::unique_ptr<LoadedObject>> LoadedObject::load(std::unique_ptr<llvm::MemoryBuffer> object) {
+  if (llvm::Error error = checkArchitecture(*object))
+    return std::move(error);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto jit = llvm::orc::LLJITBuilder().create();

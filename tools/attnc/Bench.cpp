@@ -129,14 +129,32 @@ struct Report {
   }
 };
 
-/// The inputs of --in, or made-up ones that the kernel accepts.
-llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Signature &program, int threads) {
-  if (hasGivenInputs())
-    return gatherInputs(program);
+using Chosen = std::vector<std::pair<std::string, int64_t>>;
+
+bool hasAxis(const Signature &program, llvm::StringRef name) {
+  return llvm::any_of(program.axes, [&](AxisAttr axis) { return axis.getName().getValue() == name; });
+}
+
+/// The extents of --set. Of several kernels each takes those of its own axes.
+llvm::Expected<Chosen> chosenExtentsOf(mlir::ModuleOp module) {
   auto chosen = chosenExtents();
   if (!chosen)
     return chosen.takeError();
-  auto extents = extentsFrom(program, *chosen);
+  for (const auto &[name, extent] : *chosen)
+    if (llvm::none_of(programsOf(module), [&, axis = llvm::StringRef(name)](const Signature &each) { return hasAxis(each, axis); }))
+      return llvm::createStringError("'" + name + "' is not an axis of any kernel");
+  return chosen;
+}
+
+/// The inputs of --in and, where extents are chosen or none is given, made-up ones beside them that the kernel accepts.
+llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Signature &program, Chosen chosen, int threads) {
+  if (hasGivenInputs() && chosen.empty())
+    return gatherInputs(program);
+  auto given = givenInputs(program);
+  if (!given)
+    return given.takeError();
+  llvm::erase_if(chosen, [&](const auto &each) { return !hasAxis(program, each.first); });
+  auto extents = extentsFrom(program, chosen);
   if (!extents)
     return extents.takeError();
   for (unsigned attempt = 0;; ++attempt) {
@@ -144,6 +162,8 @@ llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Si
                              /*least=*/attempt % 2);
     if (!inputs)
       return inputs.takeError();
+    for (const auto &[name, buffer] : *given)
+      (*inputs)[name] = buffer;
     auto call = Call::prepare(object, program, *inputs, threads);
     if (!call)
       return call.takeError();
@@ -156,8 +176,8 @@ llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Si
   }
 }
 
-llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program, int threads) {
-  auto inputs = acceptedInputs(object, program, threads);
+llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program, const Chosen &chosen, int threads) {
+  auto inputs = acceptedInputs(object, program, chosen, threads);
   if (!inputs)
     return inputs.takeError();
   auto extents = extentsFrom(program, *inputs);
@@ -208,10 +228,13 @@ llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module)
   auto object = loadObject(driver, module);
   if (!object)
     return object.takeError();
+  auto chosen = chosenExtentsOf(module);
+  if (!chosen)
+    return chosen.takeError();
   int count = threadCount();
   std::vector<Candidate> candidates;
   for (ProgramOp program : module.getOps<ProgramOp>()) {
-    auto candidate = prepare(**object, Signature(program), count);
+    auto candidate = prepare(**object, Signature(program), *chosen, count);
     if (!candidate)
       return candidate.takeError();
     candidates.push_back(std::move(*candidate));

@@ -59,7 +59,8 @@ static cl::list<std::string> importFolders("I", cl::Prefix, cl::desc("Look for i
 static cl::opt<std::string> targetNames("target",
                                         cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, aarch64"),
                                         cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
-                                        cl::sub(inspectCommand()));
+                                        cl::sub(runCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
+                                        cl::sub(benchCommand()));
 cl::opt<std::string> attnc::schedulePath("schedule",
                                          cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
                                          cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
