@@ -11,25 +11,27 @@ CHOICES = {
     "source": ["given", "projected"],
     "order": [0, 1, 2, 3],                        # of the dimensions of contiguous tensors
     "own_width": [False, True],                   # of the values
-    "query_type": ["f32", "f16", "bf16"],
-    "key_type": ["f32", "f16", "bf16", "i8"],
-    "out_type": ["f32", "f16", "bf16"],
+    "query_type": ["f32", "f16", "bf16", "f8e4m3"],
+    "key_type": ["f32", "f16", "bf16", "i8", "f8e4m3", "f8e5m2"],
+    "out_type": ["f32", "f16", "bf16", "f8e4m3"],
     "joiner": ["and", "or"],
     "place": ["where", "statement", "select"],
     "normaliser": ["softmax", "sigmoid", "relu", "none"],
     "sink": ["none", "zero", "heads"],
-    "after": ["none", "scaled", "squared", "dropped", "talking"],
+    "after": ["none", "scaled", "squared", "dropped", "gated", "limited", "difference", "talking"],
     "lse": [False, True],
     "weights": [False, True],
     "rope": ["none", "half", "interleaved", "partial"],
+    "normed": [False, True],                      # queries and keys of length sqrt(E)
     "output_projection": [False, True],
     "precise": [False, True],
     "width": [0, 8, 20, 33],                      # of keys; 0: any
     "few_heads": [False, True],                   # a fixed number of them
 }
 MASKS = ["causal", "window", "around", "end", "prefix", "length", "front", "keep", "table", "documents", "dilated",
-         "blocks", "neighbours", "reach", "not_self", "sink_window"]
-SCORES = ["scaled", "constant", "argument", "cap", "alibi", "bias", "head_bias", "clipped", "second", "table_row"]
+         "blocks", "neighbours", "reach", "not_self", "sink_window", "offsets", "global", "block_table"]
+SCORES = ["scaled", "constant", "argument", "cap", "alibi", "bias", "head_bias", "clipped", "second", "table_row",
+          "holes", "bucket", "by_length", "shifted"]
 LISTS = {"masks": MASKS, "scores": SCORES}
 
 RAGGED = ("padded", "packed", "paged", "paged_write")
@@ -87,19 +89,23 @@ def settle(choices):
         c["sink"] = "zero"
     unfit = set()
     if ragged:
-        unfit |= {"table", "bias", "head_bias", "neighbours", "end"}
+        unfit |= {"table", "bias", "head_bias", "neighbours", "end", "holes"}
     if c["storage"] in ("packed", "paged", "paged_write", "ring", "cache", "append"):
-        unfit |= {"keep", "documents"}
+        unfit |= {"keep", "documents", "offsets"}
     if c["storage"] == "ring":
-        unfit |= {"table", "bias", "head_bias", "neighbours", "end", "causal"}
+        unfit |= {"table", "bias", "head_bias", "neighbours", "end", "causal", "holes"}
     if c["storage"] in ("cache", "append"):
         unfit |= {"neighbours", "end", "causal"}
     if c["single"]:
-        unfit |= {"documents", "bias", "head_bias", "table", "neighbours"}
+        unfit |= {"documents", "bias", "head_bias", "table", "neighbours", "offsets", "holes"}
     if c["heads"] == "none":
         unfit |= {"reach", "alibi", "clipped", "head_bias"}
     if c["storage"] != "contiguous" or c["source"] == "projected":
-        unfit |= {"second"}
+        unfit |= {"second", "shifted"}
+    if c["single"]:
+        unfit |= {"shifted"}
+    if ragged or c["single"]:
+        c["after"] = "none" if c["after"] == "gated" else c["after"]
     for name in LISTS:
         c[name] = [item for item in c[name] if item not in unfit]
     return c
@@ -173,7 +179,13 @@ class Writer:
             self.at = "len[b] - 1" if c["storage"] in RAGGED else "T - 1"
         if c["rope"] != "none":
             self.body.append(f"turned = {self.turned(name, self.at)}")
-            return "turned"
+            name = "turned"
+        return self.normed(name, "askednorm")
+
+    def normed(self, value, name):
+        if not self.c["normed"]:
+            return value
+        self.body.append(f"{name} = {value} * rsqrt(mean({value} * {value}, over: E) + 0.01)")
         return name
 
     def turned(self, value, at):
@@ -298,7 +310,7 @@ class Writer:
     # What is computed of a pair.
 
     def scores(self, query, keys):
-        self.body.append(f"score = dot({query}, {keys}, over: E)")
+        self.body.append(f"score = dot({query}, {self.normed(keys, 'keynorm')}, over: E)")
         key = "held" if self.c["storage"] == "ring" else "t"
         distance = f"({key} - ({self.at}))"
         for item in self.c["scores"]:
@@ -314,6 +326,14 @@ class Writer:
                 self.declare("relative", "f32", ["9"] + self.query_heads)
             elif item == "table_row":
                 self.declare("row", "f32", ["16"])
+            elif item == "holes":
+                self.declare("hole", "f32", ["S", "T"])
+            elif item == "bucket":
+                self.declare("bucket", "f32", ["12"] + self.query_heads)
+            elif item == "shifted":
+                self.declare("far", "f32", ["Z", "E"])
+                self.facts.append("Z = S + T - 1")
+                self.body.append(f"near = dot({query}, far, over: E)")
             elif item == "second":
                 self.declare("query2", "f32", self.ordered(self.query_heads, "" if self.c["single"] else "S", "U"))
                 self.declare("key2", "f32", ["B", "T", "U"])
@@ -323,6 +343,12 @@ class Writer:
                 "bias": "score + bias", "head_bias": "score + headbias",
                 "clipped": f"score + relative[max(min({distance}, 4), -4) + 4, {self.head_index}]",
                 "second": "score + dot(query2, key2, over: U)",
+                "holes": "score + select(hole > 1, -inf, hole)",
+                "bucket": "score + bucket[" + ", ".join(filter(None, [
+                    f"select(abs({distance}) < 6, abs({distance}), "
+                    f"min(6 + int(log(max(abs({distance}), 1) / 6.0) * 2.5), 11))", self.head_index])) + "]",
+                "by_length": f"score * max(log({self.at} + 1.0) / log(8), 1)",
+                "shifted": "score + near[Z: t - s + S - 1]",
                 "table_row": f"score + row[abs({distance}) % 16]"}[item])
         return "score"
 
@@ -343,6 +369,10 @@ class Writer:
                 self.declare("reach" + item, "i64", [])
             elif item == "reach":
                 self.declare("reach", "i32", self.query_heads)
+            elif item == "offsets":
+                self.declare("offset", "i32", ["B", "S"])
+            elif item == "block_table":
+                self.declare("block", "bool", self.query_heads + ["3", "4"])
             found.append({
                 "causal": f"{k} <= {q}", "window": f"0 <= {q} - {k} < reachwindow",
                 "around": f"abs({q} - {k}) <= reacharound", "end": f"{k} <= {q} + T - S" if not c["single"] else f"{k} <= {q}",
@@ -351,7 +381,9 @@ class Writer:
                 "dilated": f"({q} - {k}) % 3 == 0", "blocks": f"{k} / 4 <= {q} / 4",
                 "neighbours": f"0 <= {k} - max(min({q} - 3, T - 7), 0) < 7", "not_self": f"not {k} == {q}",
                 "reach": f"0 <= {q} - {k} < reach[{self.head_index}]",
-                "sink_window": f"({k} < 4 or {q} - {k} < 9)"}[item])
+                "sink_window": f"({k} < 4 or {q} - {k} < 9)", "offsets": "offset[b, s] <= t",
+                "global": f"(abs({q} - {k}) <= 3 or {k} < 2 or {q} < 2)",
+                "block_table": f"block[{', '.join(filter(None, [self.head_index, f'({q}) / 5 % 3', f'{k} / 5 % 4']))}]"}[item])
         condition = f" {c['joiner']} ".join(f"({one})" if c["joiner"] == "or" else one for one in found)
         forced = {"cache": "t <= pos", "append": "t <= pos", "paged_write": "t <= pos",
                   "ring": "0 <= held and 0 <= pos - held < 5"}.get(c["storage"])
@@ -374,11 +406,11 @@ class Writer:
                                       "relu": f"max({score}, 0)", "none": score}[c["normaliser"]])
         if c["lse"]:
             self.body.append(f"lse = logsumexp({score}, over: T{where}{sink})")
-        self.after()
+        self.after(score, where)
         self.body.append(f"mixed = dot(prob, {values}, over: T)")
         return "mixed"
 
-    def after(self):
+    def after(self, score, where):
         kind = self.c["after"]
         if kind == "scaled":
             self.declare("gain", "f32", ["B"])
@@ -389,6 +421,14 @@ class Writer:
             self.declare("seed", "i64", [])
             counter = "b * 4096 + t" + ("" if self.c["single"] else " + s * 64")
             self.body.append(f"prob = select(random(seed, {counter}) < 0.25, 0, prob / 0.75)")
+        elif kind == "gated":
+            self.declare("gate", "f32", ["S", "T"])
+            self.body.append("prob = prob * gate")
+        elif kind == "limited":
+            self.body.append("prob = min(prob, 0.25)")
+        elif kind == "difference":
+            other = f"softmax({score} * 0.5, over: T{where})" if self.c["normaliser"] == "softmax" else "sigmoid(score)"
+            self.body.append(f"prob = prob - {other} * 0.4")
         elif kind == "talking":
             self.declare("talk", "f32", ["H", "L"])
             self.body.append("prob = dot(prob, talk, over: H)")
