@@ -197,10 +197,17 @@ Value Expressions::computeScalar(Operation &op, IRMapping &scalars) {
     return emitExpDouble(f, operands[0]);
   if (isF32 && isa<math::ExpOp>(op))
     return emitExp(f, operands[0]);
+  if (isF32 && isa<math::TanhOp>(op))
+    return emitTanh(f, operands[0]);
+  if (isF32 && isa<math::LogOp>(op))
+    return emitLog(f, operands[0]);
   if (isF32 && isa<math::SinOp>(op))
     return emitSine(f, operands[0]);
   if (isF32 && isa<math::CosOp>(op))
     return emitCosine(f, operands[0]);
+  // Machines with lanes of 64 bytes convert integers of 64 bits at once.
+  if (isa<arith::SIToFPOp>(op) && isa<VectorType>(operands[0].getType()) && lanes < 16)
+    return emitIntegerToFloat(f, operands[0], op.getResult(0).getType());
   if (auto philox = dyn_cast<PhiloxOp>(op))
     return emitPhilox(f, operands[0], operands[1], philox.getType());
   Operation *copy = op.clone();

@@ -159,6 +159,9 @@ private:
   Datum computeRope(RopeOp op, unsigned slot);
   std::pair<mlir::Value, mlir::Value> row(mlir::Operation *op, mlir::Value value, llvm::ArrayRef<mlir::StringAttr> over,
                                           mlir::Value sink, unsigned slot);
+  Values overLanes(mlir::StringAttr axis, mlir::ValueRange init,
+                   llvm::function_ref<Values(mlir::Value mask, mlir::ValueRange)> body);
+  std::pair<mlir::Value, mlir::Value> statisticsInLanes(mlir::Value value, mlir::StringAttr axis, mlir::Value sink);
   std::pair<mlir::Value, mlir::Value> rowStatistics(mlir::Value value, llvm::ArrayRef<mlir::StringAttr> over,
                                                     mlir::Value sink, unsigned slot);
   /// Whether a score counts: present and not -inf.

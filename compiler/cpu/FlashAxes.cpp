@@ -156,6 +156,7 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
     turned.push_back({reserve(f.mul(pitch, queries)), pitch});
   }
   maximum = perBlock(queries);
+  kept = perBlock(queries);
   sum = perBlock(queries);
   Value wide = f.mul(queries, f.i64(2));
   for (unsigned r = 0; r < shape.ranges; ++r)

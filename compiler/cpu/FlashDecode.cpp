@@ -202,6 +202,7 @@ std::pair<Value, Value> DecodeTask::startQueries(Value from, Value to) {
     if (isSoftmax()) {
       f.store(number(-infinity), base, f.add(partial.maximum, query));
       f.store(number(0.0), base, f.add(partial.sum, query));
+      f.store(number(0.0), base, f.add(partial.kept, query));
     }
     Value first = carried[0], last = carried[1];
     for (unsigned range = 0; range < flash.getNumRanges(); ++range) {

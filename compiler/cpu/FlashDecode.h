@@ -46,6 +46,7 @@ struct DecodeOperand {
 /// What a chunk leaves, as offsets (f32) from its start.
 struct DecodePartial {
   mlir::Value maximum, sum;                      ///< [query]
+  mlir::Value kept;                              ///< [query]: not 0 where a changed weight was kept
   llvm::SmallVector<FlashScratch::Part> mix;     ///< per value: [query][width]
   mlir::Value size;                              ///< in f32
 

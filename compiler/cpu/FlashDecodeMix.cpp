@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FlashDecode.h"
 #include "compiler/cpu/VectorMath.h"
+#include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
 using namespace attn;
@@ -122,9 +123,15 @@ void DecodeTask::finish() {
       // A row without keys: output 0, log-sum-exp -inf.
       Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0.0));
       Value quotient = arith::DivFOp::create(b, loc, rescale, sum);
-      inverse = arith::SelectOp::create(b, loc, isEmpty, number(0.0), quotient);
+      Value isNothing = isEmpty;
+      if (weightOf(flash)) {
+        Value kept = loadFloat(base, f.add(partial.kept, query));
+        Value isDropped = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, kept, number(0.0));
+        isNothing = expressions.either(isEmpty, isDropped);
+      }
+      inverse = arith::SelectOp::create(b, loc, isNothing, number(0.0), quotient);
       if (flash.getLogsumexp()) {
-        Value natural = math::FmaOp::create(b, loc, maximum, number(naturalLogOf2), math::LogOp::create(b, loc, sum));
+        Value natural = math::FmaOp::create(b, loc, maximum, number(naturalLogOf2), emitLog(f, sum));
         logSumExp = arith::SelectOp::create(b, loc, isEmpty, number(-infinity), natural);
         expressions.set(flash.getOutputs().back(), 0, {logSumExp, {}});
       }
@@ -177,6 +184,13 @@ LogicalResult DecodeTask::emitMerge(Value task, llvm::function_ref<Value(Express
           Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maximum, number(-infinity));
           shift = arith::SelectOp::create(b, loc, isNone, number(0.0), maximum);
           f.store(maximum, base, maximumAt);
+        }
+        if (weightOf(flash)) {
+          Value keptAt = f.add(partial.kept, query);
+          Value kept = f.loop(f.i64(0), chunks, f.i64(1), {number(0.0)}, [&](Value chunk, ValueRange carried) -> Values {
+            return {emitMax(f, loadFloat(partialOf(task, chunk), keptAt), carried[0])};
+          })[0];
+          f.store(kept, base, keptAt);
         }
         Value total = f.loop(f.i64(0), chunks, f.i64(1), {number(0.0)}, [&](Value chunk, ValueRange carried) -> Values {
           Value from = partialOf(task, chunk), factor = number(1.0), sum = carried[0];

@@ -51,7 +51,8 @@ DecodePartial::DecodePartial(FunctionScope &f, const FlashAxes &axes, const Deco
   Value padded = roundedUp(f, roundedUp(f, queries, shape.queries), 16);
   maximum = f.i64(0);
   sum = padded;
-  size = f.mul(padded, f.i64(2));
+  kept = f.mul(padded, f.i64(2));
+  size = f.mul(padded, f.i64(3));
   for (StringAttr width : axes.widths) {
     Value pitch = roundedUp(f, f.extent(width), std::max<int64_t>(16, shape.lanes * shape.vectors));
     mix.push_back({size, pitch});

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FlashDecode.h"
 #include "compiler/cpu/VectorMath.h"
+#include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
 using namespace attn;
@@ -146,11 +147,10 @@ void DecodeTask::emitDots(const Tile &tile) {
 /// The scores of the query at the point, lanes along the keys, in base 2.
 Value DecodeTask::scoreOf(Value query, Value key, Value first, Value seen, Value &present) {
   OpBuilder &b = f.builder();
-  Block &region = flash.getBody().front();
   // Terms are given where all their axes are bound: in the innermost scope, which has to bind one of them.
   AxisList all = axes.rowAxes();
   Values indices = llvm::map_to_vector(all, [&](StringAttr axis) { return expressions.indexAlong(axis); });
-  bool bindsAgain = llvm::any_of(region.getArguments(), [&](Value term) {
+  bool bindsAgain = llvm::any_of(termsOf(flash), [&](Value term) {
     return llvm::any_of(all, [&](StringAttr axis) { return !valueType(term).hasAxis(axis); });
   });
   if (bindsAgain) {
@@ -163,7 +163,7 @@ Value DecodeTask::scoreOf(Value query, Value key, Value first, Value seen, Value
       expressions.markExisting(axis);
     expressions.markExisting(keyAxis());
   }
-  for (auto [term, argument] : llvm::enumerate(region.getArguments()))
+  for (auto [term, argument] : llvm::enumerate(termsOf(flash)))
     expressions.set(argument, 0, {loadLanes(scratch, f.add(at(raw[term], query), key)), {}});
   Value result;
   present = seen;
@@ -245,7 +245,7 @@ void DecodeTask::emitPowers(const Tile &tile) {
   OpBuilder &b = f.builder();
   Location loc = f.loc();
   Value lanes = f.i64(shape.lanes), start = f.mul(f.div(tile.low, lanes), lanes);
-  loop(f.i64(0), queries, 1, [&](Value query) {
+  overQueries([&](Value query) {
     Value maximumAt = f.add(partial.maximum, query), sumAt = f.add(partial.sum, query);
     Value old = loadFloat(base, maximumAt);
     Value largest = vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXNUMF, loadLanes(scratch, at(best, query)));
@@ -256,16 +256,36 @@ void DecodeTask::emitPowers(const Tile &tile) {
     Value factor = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, old, shift));
     f.store(maximum, base, maximumAt);
     Value shifts = f.splat(shift, shape.lanes);
-    Values sums = f.loop(start, tile.high, lanes, {floats(0.0)}, [&](Value key, ValueRange carried) -> Values {
+    bool changes = weightOf(flash) && !flash.getValues().empty();
+    Values init{floats(0.0)};
+    if (changes)
+      init.push_back(floats(0.0));
+    Values ends = f.loop(start, tile.high, lanes, init, [&](Value key, ValueRange carried) -> Values {
       Value place = f.add(at(raw[0], query), key);
       Value score = loadLanes(scratch, place);
       Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, score, shifts));
-      Value absent = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, score, floats(-infinity));
-      f.store(arith::SelectOp::create(b, loc, absent, absentMark(f, shape.lanes), power), scratch, place);
-      return {arith::AddFOp::create(b, loc, carried[0], power)};
+      Values next{arith::AddFOp::create(b, loc, carried[0], power)};
+      Value present = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, score, floats(-infinity));
+      if (changes)
+        scoped([&] {
+          ChangedWeight changed = changeWeight(expressions, flash, power, 0, [&] {
+            expressions.bindLanes(keyAxis(), {f.add(tile.start, key)}, {maskBelow(f, key, tile.high, shape.lanes)});
+            expressions.markExisting(keyAxis());
+          });
+          power = changed.weight;
+          present = expressions.both(present, changed.present);
+          next.push_back(arith::SelectOp::create(b, loc, expressions.both(present, changed.kept), floats(1.0), carried[1]));
+        });
+      f.store(arith::SelectOp::create(b, loc, present, power, absentMark(f, shape.lanes)), scratch, place);
+      return next;
     });
-    Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sums[0]);
+    Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, ends[0]);
     f.store(math::FmaOp::create(b, loc, loadFloat(base, sumAt), factor, sum), base, sumAt);
+    if (changes) {
+      Value keptAt = f.add(partial.kept, query);
+      Value kept = vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXNUMF, ends[1]);
+      f.store(emitMax(f, kept, loadFloat(base, keptAt)), base, keptAt);
+    }
     Value grew = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, old, maximum);
     when(grew, [&] {
       for (const FlashScratch::Part &mix : partial.mix) {

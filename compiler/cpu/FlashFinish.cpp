@@ -4,7 +4,8 @@
 // Normalises the outputs of a block, turns them into rows and stores what follows.
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FlashStage.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "compiler/cpu/VectorMath.h"
+#include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
 using namespace attn;
@@ -24,6 +25,22 @@ void FlashTask::writeRow(WriteOp write, ArrayRef<Value> logSumExp) {
       expressions.set(flash.getOutputs().back(), v, {laneOrScalar(f, axes, logSumExp[v]), {}});
     expressions.write(write, v);
   }
+}
+
+ChangedWeight attn::changeWeight(Expressions &x, FlashOp flash, Value weight, unsigned slot, llvm::function_ref<void()> bind) {
+  FunctionScope &f = x.scope();
+  auto changeOf = [&](Value weight) {
+    x.enter(nullptr);
+    bind();
+    x.set(weightOf(flash), slot, {weight, {}});
+    Datum changed = x.evaluateLanes(changedWeightOf(flash), slot);
+    x.leave();
+    return changed;
+  };
+  Datum changed = changeOf(weight);
+  Value ofNaN = changeOf(f.constant(weight.getType(), std::numeric_limits<double>::quiet_NaN())).value;
+  Value kept = arith::CmpFOp::create(f.builder(), f.loc(), arith::CmpFPredicate::UNO, ofNaN, ofNaN);
+  return {changed.value, changed.present, kept};
 }
 
 /// Outputs of a finished block, normalised, as rows: what follows reads and writes along their width.
@@ -108,11 +125,16 @@ void FlashTask::finishBlock(Value number, Value firstQuery) {
     Value sum = loadFloats(at(scratch.sum, number), v * shape.lanes);
     // A row without keys: output 0, log-sum-exp -inf.
     Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, floats(0.0));
-    Value reciprocal = arith::DivFOp::create(b, loc, floats(1.0), sum);
-    inverse.push_back(arith::SelectOp::create(b, loc, empty, floats(0.0), reciprocal));
+    Value reciprocal = arith::DivFOp::create(b, loc, floats(1.0), sum), nothing = empty;
+    if (weightOf(flash)) {
+      Value kept = loadFloats(at(scratch.kept, number), v * shape.lanes);
+      Value dropped = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, kept, floats(0.0));
+      nothing = expressions.either(empty, dropped);
+    }
+    inverse.push_back(arith::SelectOp::create(b, loc, nothing, floats(0.0), reciprocal));
     if (!flash.getLogsumexp())
       continue;
-    Value natural = math::FmaOp::create(b, loc, maximum, floats(naturalLogOf2), math::LogOp::create(b, loc, sum));
+    Value natural = math::FmaOp::create(b, loc, maximum, floats(naturalLogOf2), emitLog(f, sum));
     logSumExp.push_back(arith::SelectOp::create(b, loc, empty, floats(-infinity), natural));
     storeFloats(logSumExp.back(), at(scratch.maximum, number), v * shape.lanes);
   }

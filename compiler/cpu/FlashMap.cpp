@@ -31,9 +31,20 @@ struct CodeLogic {
 };
 } // namespace
 
+/// Lanes of an integer; truth values are 0 and 1 in bytes, of which a register holds many.
+static Value lanesOf(FunctionScope &f, bool isTruth, int64_t lanes, int64_t number) {
+  OpBuilder &b = f.builder();
+  Type element = isTruth ? b.getI8Type() : b.getI64Type();
+  auto numbers = DenseElementsAttr::get(f.vectorOf(lanes, element), Attribute(b.getIntegerAttr(element, number)));
+  return arith::ConstantOp::create(b, f.loc(), numbers);
+}
+
+static bool isTruth(Value leaf) { return valueType(leaf).isCondition(); }
+
 /// Extremes in lanes, of nothing.
-TileExtremes<Value> FlashTask::noExtremes() {
-  return {f.splat(f.i64(most), shape.lanes), f.splat(f.i64(least), shape.lanes)};
+TileExtremes<Value> FlashTask::noExtremes(Value leaf) {
+  bool truth = isTruth(leaf);
+  return {lanesOf(f, truth, shape.lanes, truth ? 1 : most), lanesOf(f, truth, shape.lanes, truth ? 0 : least)};
 }
 
 /// Extremes in lanes with one element more in each; an element that is absent may be anything, one that does not exist
@@ -42,19 +53,30 @@ TileExtremes<Value> FlashTask::extremesWith(TileExtremes<Value> lanes, Datum dat
   OpBuilder &b = f.builder();
   Location loc = f.loc();
   Value value = datum.value;
-  if (getElementTypeOrSelf(value.getType()).isInteger(1))
-    value = arith::ExtUIOp::create(b, loc, f.vectorOf(shape.lanes, b.getI64Type()), value);
+  bool truth = getElementTypeOrSelf(value.getType()).isInteger(1);
+  int64_t low = truth ? 0 : least, high = truth ? 1 : most;
+  if (truth)
+    value = arith::ExtUIOp::create(b, loc, f.vectorOf(shape.lanes, b.getI8Type()), value);
   auto chosen = [&](Value condition, Value x, int64_t otherwise) -> Value {
-    return condition ? arith::SelectOp::create(b, loc, condition, x, f.splat(f.i64(otherwise), shape.lanes)).getResult() : x;
+    return condition ? arith::SelectOp::create(b, loc, condition, x, lanesOf(f, truth, shape.lanes, otherwise)).getResult() : x;
   };
-  Value low = chosen(exists, chosen(datum.present, value, least), most);
-  Value high = chosen(exists, chosen(datum.present, value, most), least);
-  return {arith::MinSIOp::create(b, loc, lanes.smallest, low), arith::MaxSIOp::create(b, loc, lanes.largest, high)};
+  Value smallest = chosen(exists, chosen(datum.present, value, low), high);
+  Value largest = chosen(exists, chosen(datum.present, value, high), low);
+  if (truth)
+    return {arith::AndIOp::create(b, loc, lanes.smallest, smallest), arith::OrIOp::create(b, loc, lanes.largest, largest)};
+  return {arith::MinSIOp::create(b, loc, lanes.smallest, smallest), arith::MaxSIOp::create(b, loc, lanes.largest, largest)};
 }
 
+/// Both as i64.
 TileExtremes<Value> FlashTask::reduced(TileExtremes<Value> lanes) {
-  return {vector::ReductionOp::create(f.builder(), f.loc(), vector::CombiningKind::MINSI, lanes.smallest),
-          vector::ReductionOp::create(f.builder(), f.loc(), vector::CombiningKind::MAXSI, lanes.largest)};
+  using Kind = vector::CombiningKind;
+  OpBuilder &b = f.builder();
+  bool truth = getElementTypeOrSelf(lanes.smallest.getType()).isInteger(8);
+  auto joined = [&](Kind kind, Value vector) -> Value {
+    Value result = vector::ReductionOp::create(b, f.loc(), kind, vector);
+    return truth ? arith::ExtUIOp::create(b, f.loc(), b.getI64Type(), result).getResult() : result;
+  };
+  return {joined(truth ? Kind::AND : Kind::MINSI, lanes.smallest), joined(truth ? Kind::OR : Kind::MAXSI, lanes.largest)};
 }
 
 /// Keeps the extremes of what the mask knows of the rows of a block.
@@ -62,7 +84,7 @@ void FlashTask::storeLeaves(Value number) {
   for (auto [i, leaf] : llvm::enumerate(tiles.leaves)) {
     if (leaf.side != TileLeaf::Row)
       continue;
-    TileExtremes<Value> lanes = noExtremes();
+    TileExtremes<Value> lanes = noExtremes(leaf.value);
     for (int64_t v = 0; v < shape.vectors; ++v)
       lanes = extremesWith(lanes, expressions.evaluateLanes(leaf.value, v), expressions.laneMask(v));
     TileExtremes<Value> extremes = reduced(lanes);
@@ -98,8 +120,8 @@ FunctionScope::Values FlashTask::keyExtremes(Value firstKey, Value length) {
   if (leaves.empty())
     return {};
   Values init;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    TileExtremes<Value> none = noExtremes();
+  for (Value leaf : leaves) {
+    TileExtremes<Value> none = noExtremes(leaf);
     init.append({none.smallest, none.largest});
   }
   Value end = f.add(firstKey, length);
@@ -142,7 +164,7 @@ TileExtremes<Value> FlashTask::pairExtremes(Value leaf, Value block, Value first
     queries = f.min(f.i64(shape.queries), f.sub(expressions.extentAt(axes.lane), firstQuery));
     expressions.leave();
   }
-  TileExtremes<Value> none = noExtremes();
+  TileExtremes<Value> none = noExtremes(leaf);
   Value from = f.add(firstKey, keys.low), end = f.add(firstKey, keys.high);
   Values found = f.loop(f.i64(0), queries, f.i64(1), {none.smallest, none.largest}, [&](Value query, ValueRange outer) {
     expressions.enter(query.getParentBlock()->getParentOp());

@@ -132,18 +132,20 @@ Value FlashTask::seenInRange(unsigned r, const KeyRange &block, Value firstKey, 
 /// Marks as absent what the mask excludes, unless the rows x queries from `row` on lie within one range and nothing
 /// else is to be asked.
 FunctionScope::Values FlashTask::maskScores(const KeyRange &block, Value firstKey, Value length, Value row,
-                                            ArrayRef<Value> limits, ArrayRef<Value> scores, Operation *loop) {
+                                            ArrayRef<Value> limits, ArrayRef<Values> raw, ArrayRef<Value> scores,
+                                            Operation *loop) {
   OpBuilder &b = f.builder();
   Location loc = f.loc();
   auto masked = [&] {
-    Value absent = isSoftmax() ? floats(-std::numeric_limits<double>::infinity()) : absentMark(f, shape.lanes);
     Value lastKey = f.sub(keyCount(), f.i64(1));
     Values result;
     for (int64_t r = 0; r < shape.rows; ++r) {
       Value key = f.add(row, f.i64(r));
       expressions.enter(loop);
-      if (flash.getMask()) // Behind the last key no captured tensor is read.
+      if (flash.getMask()) { // Behind the last key no captured tensor is read.
         bindKey(f.min(f.add(firstKey, key), lastKey));
+        setTerms(raw, r);
+      }
       for (int64_t v = 0; v < shape.vectors; ++v) {
         Value seen;
         for (unsigned range = 0; range < rangeCount(); ++range) {
@@ -154,7 +156,7 @@ FunctionScope::Values FlashTask::maskScores(const KeyRange &block, Value firstKe
           Datum mask = expressions.evaluate(flash.getMask(), v);
           seen = expressions.both(seen, expressions.asLanes(expressions.both(mask.value, mask.present)));
         }
-        result.push_back(arith::SelectOp::create(b, loc, seen, scores[r * shape.vectors + v], absent));
+        result.push_back(arith::SelectOp::create(b, loc, seen, scores[r * shape.vectors + v], absentScore));
       }
       expressions.leave();
     }

@@ -157,6 +157,7 @@ void FlashTask::startBlock(Value number) {
     }
     storeFloats(maximum, at(scratch.maximum, number), v * shape.lanes);
     storeFloats(sum, at(scratch.sum, number), v * shape.lanes);
+    storeFloats(floats(0.0), at(scratch.kept, number), v * shape.lanes);
   }
   for (auto [value, part] : llvm::enumerate(scratch.output)) {
     Value to = at(part, number);

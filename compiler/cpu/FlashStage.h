@@ -59,6 +59,15 @@ struct FlashShape {
   int64_t decodeQueries = 0; ///< entries with so many queries along lanes take the decode form; 0: none
 };
 
+/// What a flash makes of the weight of a pair.
+struct ChangedWeight {
+  mlir::Value weight, present; ///< null: always
+  mlir::Value kept;            ///< whether the weight has a part in it: where it has not, no NaN of the row gets there
+};
+
+/// The lanes of `weight` changed at the point; `bind` binds the keys in a new scope.
+ChangedWeight changeWeight(Expressions &x, FlashOp flash, mlir::Value weight, unsigned slot, llvm::function_ref<void()> bind);
+
 /// The width that a write's place has; null when it has none.
 mlir::StringAttr widthOf(WriteOp write, const FlashAxes &axes);
 
@@ -79,6 +88,7 @@ struct FlashScratch {
   llvm::SmallVector<Part> output;     ///< per value: [width][queries] of each block
   llvm::SmallVector<Part> turned;     ///< per value: [queries][width] of the block that is finished
   Part maximum, sum;                  ///< [queries] of each block
+  Part kept;                          ///< the same: not 0 where a changed weight was kept
   struct Range {
     Part lower, upper; ///< [queries] of i64 of each block
     Part extremes;     ///< smallest and largest lower, smallest and largest upper: 4 i64
@@ -142,14 +152,15 @@ private:
   KeyRange keysSeenBy(Value number, Value firstKey, Value length);
   Values limitsOf(const KeyRange &block, Value firstKey, Value length);
   Values maskScores(const KeyRange &block, Value firstKey, Value length, Value row, llvm::ArrayRef<Value> limits,
-                    llvm::ArrayRef<Value> scores, mlir::Operation *loop);
+                    llvm::ArrayRef<Values> raw, llvm::ArrayRef<Value> scores, mlir::Operation *loop);
+  void setTerms(llvm::ArrayRef<Values> raw, unsigned r);
   Value seenInRange(unsigned range, const KeyRange &block, Value firstKey, Value length, Value key, int64_t vector);
 
   // FlashMap.cpp: what the mask says for whole tiles.
   bool hasMap() { return tiles.condition.isUseful(); }
   TileExtremes<Value> extremesWith(TileExtremes<Value> lanes, Datum datum, Value exists);
   TileExtremes<Value> reduced(TileExtremes<Value> lanes);
-  TileExtremes<Value> noExtremes();
+  TileExtremes<Value> noExtremes(Value leaf);
   void storeLeaves(Value number);
   Values keyExtremes(Value firstKey, Value length);
   TileExtremes<Value> pairExtremes(Value leaf, Value block, Value firstKey, const KeyRange &keys, mlir::Operation *loop);
@@ -165,7 +176,8 @@ private:
   Values emitScores(const KeyRange &block, Value firstKey, Value length, mlir::ValueRange maxima);
   Values rawScores(unsigned term, Value number, Value row);
   Values scoresAt(Value key, llvm::ArrayRef<Values> raw, unsigned r, mlir::Operation *loop);
-  Values emitPowers(const KeyRange &block, llvm::ArrayRef<Value> shift, mlir::ValueRange sums, bool marksAbsent);
+  void emitPowers(const KeyRange &block, Value firstKey, llvm::ArrayRef<Value> shift, llvm::ArrayRef<Value> sums,
+                  bool marksAbsent);
   void rescale(Value number, llvm::ArrayRef<Value> grew, llvm::ArrayRef<Value> factors);
   void emitMixes(const KeyRange &block, bool skipsAbsent);
 
@@ -192,6 +204,7 @@ private:
   FlashScratch scratch;
   mlir::VectorType vectorType;
   FlashScore score;
+  Value absentScore; ///< lanes that stand for the score of an absent pair
 };
 
 } // namespace attn

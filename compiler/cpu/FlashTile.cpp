@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FlashStage.h"
 #include "compiler/cpu/VectorMath.h"
+#include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
 using namespace attn;
@@ -99,16 +100,21 @@ FunctionScope::Values FlashTask::rawScores(unsigned term, Value number, Value ro
       });
 }
 
+/// Gives the score terms of one key, which the innermost scope binds.
+void FlashTask::setTerms(ArrayRef<Values> raw, unsigned r) {
+  for (auto [term, argument] : llvm::enumerate(termsOf(flash)))
+    for (int64_t v = 0; v < shape.vectors; ++v)
+      expressions.set(argument, v, {raw[term][r * shape.vectors + v], {}});
+}
+
 /// The finished scores of one key in base 2, -inf where the score region says absent.
 FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsigned r, Operation *loop) {
   OpBuilder &b = f.builder();
-  mlir::Block &region = flash.getBody().front();
   expressions.enter(loop);
   bindKey(key);
+  setTerms(raw, r);
   Values scores;
   for (int64_t v = 0; v < shape.vectors; ++v) {
-    for (auto [term, argument] : llvm::enumerate(region.getArguments()))
-      expressions.set(argument, v, {raw[term][r * shape.vectors + v], {}});
     Value score = raw[0][r * shape.vectors + v], present;
     if (!this->score.isPlain) {
       Datum datum = expressions.evaluateLanes(flash.getScore(), v);
@@ -118,8 +124,7 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
         score = arith::MulFOp::create(b, f.loc(), score, floats(log2OfE));
     }
     if (present)
-      score = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), score,
-                                      isSoftmax() ? floats(-infinity) : absentMark(f, shape.lanes));
+      score = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), score, absentScore);
     scores.push_back(score);
   }
   expressions.leave();
@@ -143,7 +148,7 @@ FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKe
       Value key = f.min(f.add(f.add(firstKey, row), f.i64(r)), lastKey);
       llvm::append_range(scores, scoresAt(key, raw, r, loop));
     }
-    scores = maskScores(block, firstKey, length, row, limits, scores, loop);
+    scores = maskScores(block, firstKey, length, row, limits, raw, scores, loop);
     Values next(carried.begin(), carried.end());
     for (int64_t r = 0; r < shape.rows; ++r)
       for (int64_t v = 0; v < shape.vectors; ++v) {
@@ -175,25 +180,44 @@ Value FlashTask::isMarked(Value power) {
                                arith::BitcastOp::create(b, f.loc(), bits, absentMark(f, shape.lanes)));
 }
 
-/// Scores become weights 2^(score - shift) in place; gives the rows' sums.
-FunctionScope::Values FlashTask::emitPowers(const KeyRange &block, ArrayRef<Value> shift, ValueRange sums,
-                                            bool marksAbsent) {
+/// Scores become weights 2^(score - shift) in place, changed as the flash says; rows' sums grow by what they were before.
+void FlashTask::emitPowers(const KeyRange &block, Value firstKey, ArrayRef<Value> shift, ArrayRef<Value> sums,
+                           bool marksAbsent) {
   OpBuilder &b = f.builder();
-  return f.loop(block.low, block.high, f.i64(1), sums, [&](Value key, ValueRange carried) {
+  bool changes = weightOf(flash) && !flash.getValues().empty();
+  Value absentWeight = marksAbsent ? absentMark(f, shape.lanes) : floats(0.0);
+  Values init(sums);
+  for (int64_t v = 0; v < shape.vectors && changes; ++v)
+    init.push_back(loadFloats(at(scratch.kept, block.number), v * shape.lanes));
+  Values ends = f.loop(block.low, block.high, f.i64(1), init, [&](Value key, ValueRange carried) {
+    expressions.enter(key.getParentBlock()->getParentOp());
     Value row = f.add(scratch.weights, f.mul(key, f.i64(shape.queries)));
-    Values next;
+    Values next, kept;
     for (int64_t v = 0; v < shape.vectors; ++v) {
       Value score = loadFloats(row, v * shape.lanes);
       Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), score, shift[v]));
       next.push_back(arith::AddFOp::create(b, f.loc(), carried[v], power));
-      if (marksAbsent) {
-        Value absent = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, score, floats(-infinity));
-        power = arith::SelectOp::create(b, f.loc(), absent, absentMark(f, shape.lanes), power);
+      if (marksAbsent || changes) {
+        Value present = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UNE, score, floats(-infinity));
+        if (changes) {
+          ChangedWeight changed = changeWeight(expressions, flash, power, v, [&] { bindKey(f.add(firstKey, key)); });
+          power = changed.weight;
+          present = expressions.both(present, changed.present);
+          Value isKept = expressions.both(present, changed.kept);
+          kept.push_back(arith::SelectOp::create(b, f.loc(), isKept, floats(1.0), carried[shape.vectors + v]));
+        }
+        power = arith::SelectOp::create(b, f.loc(), present, power, absentWeight);
       }
       storeFloats(power, row, v * shape.lanes);
     }
+    expressions.leave();
+    next.append(kept);
     return next;
   });
+  for (auto [i, end] : llvm::enumerate(ends)) {
+    const FlashScratch::Part &part = int64_t(i) < shape.vectors ? scratch.sum : scratch.kept;
+    storeFloats(end, at(part, block.number), i % shape.vectors * shape.lanes);
+  }
 }
 
 /// Multiplies the block's outputs by 2^(old maximum - new maximum) where any maximum grew.
@@ -259,9 +283,12 @@ void FlashTask::emitMixes(const KeyRange &block, bool skipsAbsent) {
 void FlashTask::emitBlock(const KeyRange &block, Value firstKey, Value length, Value finite) {
   OpBuilder &b = f.builder();
   Location loc = f.loc();
+  absentScore = isSoftmax() ? floats(-infinity) : absentMark(f, shape.lanes);
   if (!isSoftmax()) {
+    if (finite)
+      absentScore = arith::SelectOp::create(b, loc, f.splat(finite, shape.lanes), floats(0.0), absentScore);
     emitScores(block, firstKey, length, {});
-    return emitMixes(block, /*skipsAbsent=*/true);
+    return f.when(finite, [&] { emitMixes(block, false); }, [&] { emitMixes(block, true); });
   }
   Value maximumAt = at(scratch.maximum, block.number), sumAt = at(scratch.sum, block.number);
   Values old;
@@ -280,15 +307,11 @@ void FlashTask::emitBlock(const KeyRange &block, Value firstKey, Value length, V
     storeFloats(maxima[v], maximumAt, v * shape.lanes);
   }
   rescale(block.number, grew, factors);
-  auto store = [&](ValueRange sums) {
-    for (int64_t v = 0; v < shape.vectors; ++v)
-      storeFloats(sums[v], sumAt, v * shape.lanes);
-  };
   auto finish = [&](bool marks) {
-    store(emitPowers(block, shift, sums, marks));
+    inScope(expressions, [&] { emitPowers(block, firstKey, shift, sums, marks); });
     emitMixes(block, marks);
   };
-  if (!finite)
-    return store(emitPowers(block, shift, sums, false));
+  if (!finite) // There are no values.
+    return finish(false);
   f.when(finite, [&] { finish(false); }, [&] { finish(true); });
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Accumulation.h"
 #include "compiler/cpu/Expressions.h"
+#include "compiler/cpu/Packing.h"
 #include "compiler/cpu/VectorMath.h"
 
 using namespace mlir;
@@ -134,6 +135,50 @@ Value Expressions::counts(Datum score) {
   return both(above, score.present);
 }
 
+/// Loops over one axis a vector at a time; `body` gets where its lanes lie within the extent.
+Expressions::Values Expressions::overLanes(StringAttr axis, ValueRange init, llvm::function_ref<Values(Value, ValueRange)> body) {
+  Value extent = extentAt(axis);
+  return f.loop(f.i64(0), extent, f.i64(lanes), init, [&](Value first, ValueRange carried) {
+    enter(first.getParentBlock()->getParentOp());
+    Value mask = maskBelow(f, first, extent, lanes);
+    bindLanes(axis, {first}, {mask});
+    markExisting(axis);
+    Values results = body(mask, carried);
+    leave();
+    return results;
+  });
+}
+
+/// The same of a row that is a scalar here, along one axis: as lanes, which are joined in the end.
+std::pair<Value, Value> Expressions::statisticsInLanes(Value value, StringAttr axis, Value sink) {
+  OpBuilder &b = f.builder();
+  Accumulation accumulation{f, f.vectorOf(lanes, b.getF32Type())};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Value nothing = f.constant(accumulation.type, -infinity), none = f.constant(accumulation.type, 0.0);
+  Value start = sink ? evaluate(sink).value : f.constant(b.getF32Type(), -infinity);
+  auto chosen = [&](Value mask, Datum score, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, f.loc(), asLanes(both(counts(score), mask)), yes, no);
+  };
+  Value largest = overLanes(axis, {nothing}, [&](Value mask, ValueRange carried) -> Values {
+    Datum score = evaluateLanes(value);
+    return {emitMax(f, chosen(mask, score, score.value, nothing), carried[0])};
+  })[0];
+  Value maximum = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::MAXNUMF, largest);
+  maximum = emitMax(f, maximum, start);
+  Value isEmpty = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, maximum, f.constant(b.getF32Type(), -infinity));
+  Value shift = arith::SelectOp::create(b, f.loc(), isEmpty, f.constant(b.getF32Type(), 0.0), maximum);
+  Value shifts = asLanes(shift);
+  Value sums = overLanes(axis, {none}, [&](Value mask, ValueRange carried) -> Values {
+    Datum score = evaluateLanes(value);
+    Value power = emitExp(f, arith::SubFOp::create(b, f.loc(), score.value, shifts));
+    return {arith::AddFOp::create(b, f.loc(), carried[0], chosen(mask, score, power, none))};
+  })[0];
+  Value sum = accumulation.acrossLanes(Reduction::Sum, sums);
+  if (sink)
+    sum = arith::AddFOp::create(b, f.loc(), sum, emitExp(f, arith::SubFOp::create(b, f.loc(), start, shift)));
+  return {shift, sum};
+}
+
 std::pair<Value, Value> Expressions::rowStatistics(Value value, ArrayRef<StringAttr> over, Value sink, unsigned slot) {
   OpBuilder &b = f.builder();
   AxisList rest;
@@ -141,6 +186,8 @@ std::pair<Value, Value> Expressions::rowStatistics(Value value, ArrayRef<StringA
     if (!llvm::is_contained(over, axis))
       rest.push_back(axis);
   bool isLanes = alongLanes(rest);
+  if (!isLanes && over.size() == 1 && !isa<VectorType>(extentAt(over.front()).getType()))
+    return statisticsInLanes(value, over.front(), sink);
   Type type = isLanes ? Type(f.vectorOf(lanes, b.getF32Type())) : b.getF32Type();
   auto shaped = [&](Value value) { return isLanes ? asLanes(value) : value; };
   Value nothing = f.constant(type, -std::numeric_limits<double>::infinity());
@@ -187,7 +234,7 @@ Datum Expressions::computeLogSumExp(LogSumExpOp op, unsigned slot) {
   OpBuilder &b = f.builder();
   auto [shift, sum] = row(op, op.getValue(), axisNames(op.getOver()), op.getSink(), slot);
   Value none = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, sum, f.constant(sum.getType(), 0.0));
-  Value total = arith::AddFOp::create(b, f.loc(), shift, math::LogOp::create(b, f.loc(), sum));
+  Value total = arith::AddFOp::create(b, f.loc(), shift, emitLog(f, sum));
   Value empty = f.constant(sum.getType(), -std::numeric_limits<double>::infinity());
   return {arith::SelectOp::create(b, f.loc(), none, empty, total), {}};
 }

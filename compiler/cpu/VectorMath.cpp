@@ -1,11 +1,13 @@
-//===- VectorMath.cpp - exponentials in lanes -------------------*- C++ -*-===//
+//===- VectorMath.cpp - functions in lanes ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Range reduction by Cody and Waite; coefficients by interpolation at Chebyshev
 // nodes of (2^f - 1) / f on [-1/2, 1/2], (e^r - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2],
-// (sin r - r) / r^3 and (cos r - 1 + r^2 / 2) / r^4 on [-pi / 4, pi / 4].
+// (sin r - r) / r^3 and (cos r - 1 + r^2 / 2) / r^4 on [-pi / 4, pi / 4]; of the least relative error for tanh on
+// [-9, 9] and for (atanh(r) / r - 1) / r^2 where (1 + r) / (1 - r) lies between sqrt(1/2) and sqrt(2).
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/VectorMath.h"
+#include <limits>
 
 using namespace mlir;
 using namespace attn;
@@ -97,6 +99,62 @@ Value attn::emitExp(FunctionScope &f, Value x) {
     power = v.mul(power, v.fromBits(arith::AddIOp::create(b, f.loc(), field, v.bitsNumber(one))));
   }
   return power;
+}
+
+/// x P(x^2) / Q(x^2), a rational approximation in which |x| stops at 9: there tanh rounds to 1.
+Value attn::emitTanh(FunctionScope &f, Value x) {
+  Floats v{f, x.getType()};
+  Value stopped = v.atMost(v.atLeast(x, -9.0), 9.0);
+  Value square = v.mul(stopped, stopped);
+  Value above = v.polynomial(square, {0.99999998085324, 0.13381149864488, 0.0034957189124408, 2.0610588543882e-05, 1.3355585442618e-08});
+  Value below = v.polynomial(square, {1.0, 0.46714466167237, 0.025877522856714, 0.00032858204840262, 7.7771797744178e-07});
+  return arith::DivFOp::create(f.builder(), f.loc(), v.mul(stopped, above), below);
+}
+
+/// x = m 2^n with m in [sqrt(1/2), sqrt(2)) gives log m + n log 2, where log m = 2 atanh(r) = 2 r (1 + r^2 (1/3 + ...)) of
+/// r = (m - 1) / (m + 1).
+Value attn::emitLog(FunctionScope &f, Value x) {
+  Floats v{f, x.getType()};
+  OpBuilder &b = f.builder();
+  auto where = [&](arith::CmpFPredicate how, double limit, Value yes, Value no) -> Value {
+    Value holds = arith::CmpFOp::create(b, f.loc(), how, x, v.number(limit));
+    return arith::SelectOp::create(b, f.loc(), holds, yes, no);
+  };
+  // Denormal numbers are brought into the range of the normal ones.
+  Value normal = where(arith::CmpFPredicate::OLT, 0x1p-126, v.mul(x, v.number(0x1p23)), x);
+  Value rootOfHalf = v.bitsNumber(0x3F3504F3), width = v.bitsNumber(23);
+  Value n = arith::ShRSIOp::create(b, f.loc(), arith::SubIOp::create(b, f.loc(), v.bits(normal), rootOfHalf), width);
+  Value m = v.fromBits(arith::SubIOp::create(b, f.loc(), v.bits(normal), arith::ShLIOp::create(b, f.loc(), n, width)));
+  Value exponent = arith::SIToFPOp::create(b, f.loc(), x.getType(), n);
+  exponent = v.sub(exponent, where(arith::CmpFPredicate::OLT, 0x1p-126, v.number(23.0), v.number(0.0)));
+  Value above = v.sub(m, v.number(1.0));
+  Value r = arith::DivFOp::create(b, f.loc(), above, v.add(m, v.number(1.0)));
+  Value square = v.mul(r, r);
+  Value series = v.polynomial(square, {0.33333333277050, 0.20000061041655, 0.14275399352512, 0.11665484339176});
+  // 2 r = (m - 1) - r (m - 1), of which the first part is exact, and nearly all where m is near 1.
+  Value tail = v.fma(v.mul(square, series), v.number(2.0), v.sub(v.number(0.0), above));
+  // log 2 in two parts; the first has few bits, so its product is exact.
+  Value rest = v.fma(exponent, v.number(1.42860682030941723e-6), v.mul(r, tail));
+  Value result = v.fma(exponent, v.number(0.693145751953125), v.add(above, rest));
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  result = where(arith::CmpFPredicate::OEQ, 0.0, v.number(-inf), result);
+  result = where(arith::CmpFPredicate::OEQ, inf, x, result);
+  return where(arith::CmpFPredicate::ULT, 0.0, v.number(std::numeric_limits<double>::quiet_NaN()), result);
+}
+
+/// By way of f64, whose bits take an integer below 2^52 apart without a conversion that some machines lack.
+Value attn::emitIntegerToFloat(FunctionScope &f, Value x, Type type) {
+  OpBuilder &b = f.builder();
+  auto lanes = cast<VectorType>(x.getType());
+  Floats v{f, lanes.clone(b.getF64Type())};
+  // The upper half, with its sign, times 2^32 and the lower one, each in the low bits of a number that is taken off again.
+  Value high = arith::ShRSIOp::create(b, f.loc(), x, v.bitsNumber(32));
+  Value low = arith::AndIOp::create(b, f.loc(), x, v.bitsNumber(0xFFFFFFFF));
+  Value highBits = arith::AddIOp::create(b, f.loc(), high, v.bitsNumber(0x4338000000000000));
+  Value lowBits = arith::OrIOp::create(b, f.loc(), low, v.bitsNumber(0x4330000000000000));
+  Value upper = v.sub(v.fromBits(highBits), v.number(0x1.8p52)), lower = v.sub(v.fromBits(lowBits), v.number(0x1p52));
+  Value sum = v.fma(upper, v.number(0x1p32), lower);
+  return type.isF64() ? sum : arith::TruncFOp::create(b, f.loc(), lanes.clone(type), sum).getResult();
 }
 
 /// The same in f64: ln 2 in two parts, Taylor's polynomial on [-ln 2 / 2, ln 2 / 2], 2^n in two halves.

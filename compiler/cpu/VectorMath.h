@@ -1,7 +1,7 @@
-//===- VectorMath.h - exponentials in lanes ---------------------*- C++ -*-===//
+//===- VectorMath.h - functions in lanes ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exponentials as polynomials, on scalars and vectors alike. -inf gives exactly 0
+// Elementary functions as polynomials, on scalars and vectors alike. -inf gives exactly 0
 // and NaN stays NaN (pitfalls: a clamp at -88 would make a row of -inf uniform).
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CPU_VECTORMATH_H
@@ -19,6 +19,15 @@ mlir::Value emitExp(FunctionScope &f, mlir::Value x);
 
 /// e^x over all of f64, within 4 ulp.
 mlir::Value emitExpDouble(FunctionScope &f, mlir::Value x);
+
+/// tanh x over all of f32, within 3 ulp.
+mlir::Value emitTanh(FunctionScope &f, mlir::Value x);
+
+/// The natural logarithm over all of f32, within 1 ulp.
+mlir::Value emitLog(FunctionScope &f, mlir::Value x);
+
+/// Lanes of i64 as f32 or f64. Machines without AVX-512 convert them one by one.
+mlir::Value emitIntegerToFloat(FunctionScope &f, mlir::Value x, mlir::Type type);
 
 /// The sine (or cosine) of x, within 3 ulp for |x| up to 2^20.
 mlir::Value emitSine(FunctionScope &f, mlir::Value x);

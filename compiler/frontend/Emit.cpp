@@ -188,7 +188,7 @@ Value Emitter::emitNode(const Node *node) {
   case Op::Rename:
     return RenameOp::create(builder, place, type, sameElement(0), axisNames(node->taken), axisNames(node->renamed));
   case Op::Select:
-    return SelectOp::create(builder, place, type, operand(0), sameElement(1), sameElement(2));
+    return emitSelect(node);
   case Op::And:
     return AndOp::create(builder, place, type, operand(0), operand(1));
   case Op::Or:
@@ -220,6 +220,42 @@ Value Emitter::emitNode(const Node *node) {
 
 Value Emitter::sinkOf(const Node *node) {
   return node->operands.size() > 1 ? valueOf(node->operands[1], element(node)) : Value();
+}
+
+/// Whether a value is made of the weights of a softmax, pair by pair.
+static bool isMadeOfWeights(Value value) {
+  SmallVector<Value> open{value};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (isa_and_nonnull<SoftmaxOp>(op))
+      return true;
+    if (isa_and_nonnull<MapOp, SelectOp, WhereOp, TakeOp, RenameOp>(op) && seen.insert(next).second)
+      llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
+/// What takes the place of a weight is absent where the weight is: dropping weights brings no masked pair back.
+Value Emitter::emitSelect(const Node *node) {
+  Location place = location(node);
+  auto side = [&](unsigned i) { return valueOf(node->operands[i], element(node)); };
+  Value condition = valueOf(node->operands[0]), yes = side(1), no = side(2);
+  Value chosen = SelectOp::create(builder, place, valueType(node, element(node)), condition, yes, no);
+  bool isYes = isMadeOfWeights(yes), isNo = isMadeOfWeights(no);
+  if (isYes == isNo)
+    return chosen;
+  Value weight = isYes ? yes : no;
+  Block *body = new Block;
+  for (Value input : {chosen, weight})
+    body->addArgument(attn::valueType(input).getElementType(), place);
+  OpBuilder inside(context);
+  inside.setInsertionPointToEnd(body);
+  YieldOp::create(inside, place, body->getArgument(0));
+  auto map = MapOp::create(builder, place, chosen.getType(), ValueRange{chosen, weight});
+  map.getBody().push_back(body);
+  return map;
 }
 
 /// What is stored is widened to f32, and further where the value ends in an index.

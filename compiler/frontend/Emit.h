@@ -76,6 +76,7 @@ private:
   mlir::Type workElement(const Node *node);
   mlir::Value indexOf(unsigned axis, mlir::Location location);
   mlir::Value sinkOf(const Node *node);
+  mlir::Value emitSelect(const Node *node);
   /// The value of a node with its own element, or with another one.
   mlir::Value valueOf(const Node *node);
   mlir::Value valueOf(const Node *node, mlir::Type element);

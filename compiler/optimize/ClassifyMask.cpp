@@ -4,6 +4,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/optimize/MaskReader.h"
 #include "compiler/optimize/Passes.h"
+#include "dialects/attn/FlashWeights.h"
 
 #define DEBUG_TYPE "attn-classify-mask"
 
@@ -252,6 +253,8 @@ private:
     SmallVector<Value> yielded{flash.getScore()};
     if (left)
       yielded.push_back(left);
+    if (Value changed = changedWeightOf(flash))
+      yielded.push_back(changed);
     flash.getBody().front().getTerminator()->setOperands(yielded);
   }
 

@@ -44,13 +44,16 @@ public:
     SmallVector<ScoreTerm> terms = findTerms(score.value, over);
     if (terms.empty())
       return missed({"its scores are not a contraction of queries with keys", ""});
-    SmallVector<ContractOp> mixes = findMixes();
-    if (mixes.empty())
+    findMixes();
+    if (mixes.empty() && !isMixedPairByPair())
       return missed(whyNotMixed());
-    SmallVector<Value> values = llvm::map_to_vector(mixes, [&](ContractOp mix) { return otherSide(mix, softmax); });
+    SmallVector<Value> values = llvm::map_to_vector(mixes, [&](ContractOp mix) { return otherSide(mix, mixed); });
     if (Obstacle obstacle = findObstacle(terms, over, values))
       return missed(obstacle);
-    fuse(score, mixes, values);
+    if (mixes.empty())
+      fuseLogSumExp(score);
+    else
+      fuse(score, values);
   }
 
 private:
@@ -63,8 +66,8 @@ private:
     if (softmax->use_empty())
       return {"nothing reads its weights", ""};
     if (mixedLater())
-      return {"its weights are changed before they are mixed",
-              "change the scores before the softmax or the values behind it, if that means the same"};
+      return {"its weights are combined with each other before they are mixed",
+              "change them pair by pair, or the scores before the softmax, if that means the same"};
     return {"its weights are not mixed with values", ""};
   }
 
@@ -79,19 +82,46 @@ private:
       }
   }
 
-  SmallVector<ContractOp> findMixes() {
-    SmallVector<ContractOp> mixes;
-    for (Operation *user : softmax->getUsers())
-      if (auto mix = dyn_cast<ContractOp>(user))
-        if (sameAxes(axisNames(mix.getOver()), over) && otherSide(mix, softmax) != softmax.getResult())
-          mixes.push_back(mix);
+  bool isMix(Operation *op) const { return llvm::is_contained(mixes, op); }
+
+  bool isOverKeys(ContractOp contract) const { return sameAxes(axisNames(contract.getOver()), over); }
+
+  /// Contractions of `weights` with something else over the keys.
+  SmallVector<ContractOp> mixesOf(Value weights) const {
+    SmallVector<ContractOp> found;
+    for (Operation *user : weights.getUsers())
+      if (auto mix = dyn_cast<ContractOp>(user); mix && isOverKeys(mix) && otherSide(mix, weights) != weights)
+        found.push_back(mix);
+    return found;
+  }
+
+  /// The mixes of the weights as they are; without one, those of the first value that grows with them.
+  void findMixes() {
+    mixed = softmax;
+    mixes = mixesOf(softmax);
+    for (Operation *op = softmax->getNextNode(); op && mixes.empty(); op = op->getNextNode())
+      if (isPointwise(op) && growsWith(softmax, op->getResult(0))) {
+        mixed = op->getResult(0);
+        mixes = mixesOf(mixed);
+      }
     llvm::sort(mixes, [](ContractOp a, ContractOp b) { return a->isBeforeInBlock(b); });
     // What is fused stands at the first mix: a value that comes later has to do without.
     llvm::erase_if(mixes, [&](ContractOp mix) {
-      Operation *value = otherSide(mix, softmax).getDefiningOp();
+      Operation *value = otherSide(mix, mixed).getDefiningOp();
       return value && !value->isBeforeInBlock(mixes.front());
     });
-    return mixes;
+  }
+
+  /// Whether all that reads the weights does so pair by pair, to mix what it makes of them or to store it. With the
+  /// log-sum-exp at hand, weights are scores like any others.
+  bool isMixedPairByPair() {
+    bool isMixed = false;
+    bool isAll = onlyFeeds(softmax, [&](Operation *user) {
+      auto contract = dyn_cast<ContractOp>(user);
+      isMixed |= contract && isOverKeys(contract);
+      return isa<WriteOp>(user) || (contract && isOverKeys(contract));
+    });
+    return isAll && isMixed;
   }
 
   /// Whether something computed from the weights is contracted over the keys.
@@ -120,45 +150,72 @@ private:
     return found;
   }
 
-  void fuse(Presence score, ArrayRef<ContractOp> mixes, ArrayRef<Value> values) {
-    Operation *anchor = mixes.front();
-    SmallVector<LogSumExpOp> lses;
+  /// What reads a log-sum-exp of the same scores moves behind `anchor`, where that can be.
+  SmallVector<LogSumExpOp> takeLogSumExps(Operation *anchor) {
+    SmallVector<LogSumExpOp> taken;
     for (LogSumExpOp lse : findLogSumExps()) {
       if (moveReadersBehind(lse, anchor))
-        lses.push_back(lse);
+        taken.push_back(lse);
       else
         remarkMissed(lse.getLoc(), "logsumexp over " + listed(over) + " is computed apart from its softmax",
                      "what reads it comes before the mix", "use it behind the mix");
     }
-    auto isMix = [&](Operation *user) { return llvm::is_contained(mixes, user); };
-    bool othersRead = !llvm::all_of(softmax->getUsers(), isMix);
+    return taken;
+  }
+
+  void fuse(Presence score, ArrayRef<Value> values) {
+    Operation *anchor = mixes.front();
+    SmallVector<LogSumExpOp> lses = takeLogSumExps(anchor);
+    bool othersRead = !onlyFeeds(softmax, [&](Operation *user) { return isMix(user); });
     // Their first reader comes before the mix: moved behind it, or the softmax stays for them.
-    bool weights = othersRead && moveOtherReaders(anchor, isMix);
+    bool weights = othersRead && moveOtherReaders(anchor);
     OpBuilder builder(anchor);
-    FlashPlan plan{score.value, score.condition, softmax.getSink(), SmallVector<Value>(values), softmax.getOver()};
+    FlashPlan plan{score.value, score.condition, softmax.getSink()};
+    plan.values.assign(values.begin(), values.end());
+    plan.over = softmax.getOver();
+    if (mixed != softmax.getResult()) {
+      plan.weights = softmax;
+      plan.changed = mixed;
+    }
     plan.logsumexp = weights || !lses.empty();
     FlashOp flash = buildFlash(builder, anchor->getLoc(), plan);
     remarkDone(softmax.getLoc(), "softmax over " + listed(over) + " is fused with " +
                                      counted(flash.getQueries().size(), "score") + " and " +
-                                     counted(mixes.size(), "mix") + (lses.empty() ? "" : ", its logsumexp too") +
+                                     counted(mixes.size(), "mix") + (plan.changed ? " of changed weights" : "") +
+                                     (lses.empty() ? "" : ", its logsumexp too") +
                                      (weights ? "; weights are computed again where they are read" : ""));
-    for (auto [mix, output] : llvm::zip(mixes, flash.getOutputs())) {
-      ContractOp old = mix;
-      old.replaceAllUsesWith(output);
-    }
-    for (LogSumExpOp lse : lses)
-      lse.replaceAllUsesWith(flash.getOutputs().back());
+    for (auto [mix, output] : llvm::zip(mixes, flash.getOutputs()))
+      mix.replaceAllUsesWith(output);
     for (ContractOp mix : mixes)
       mix.erase();
-    for (LogSumExpOp lse : lses)
-      lse.erase();
-    if (weights) {
-      builder.setInsertionPointAfter(flash);
-      softmax.replaceAllUsesWith(weightsFrom(builder, softmax.getValue(), flash.getOutputs().back()));
-    }
+    replaceRest(builder, flash, lses, weights);
   }
 
-  bool moveOtherReaders(Operation *anchor, llvm::function_ref<bool(Operation *)> isMix) {
+  /// Mixes are left to what fuses scores without a softmax.
+  void fuseLogSumExp(Presence score) {
+    OpBuilder builder(softmax);
+    SmallVector<LogSumExpOp> lses = takeLogSumExps(softmax);
+    FlashPlan plan{score.value, score.condition, softmax.getSink()};
+    plan.over = softmax.getOver();
+    plan.logsumexp = true;
+    FlashOp flash = buildFlash(builder, softmax.getLoc(), plan);
+    remarkDone(softmax.getLoc(), "softmax over " + listed(over) +
+                                     " takes a pass of its own for its logsumexp; weights are computed again where they are read");
+    replaceRest(builder, flash, lses, /*weights=*/true);
+  }
+
+  void replaceRest(OpBuilder &builder, FlashOp flash, ArrayRef<LogSumExpOp> lses, bool weights) {
+    for (LogSumExpOp lse : lses) {
+      lse.replaceAllUsesWith(flash.getOutputs().back());
+      lse.erase();
+    }
+    if (!weights)
+      return;
+    builder.setInsertionPointAfter(flash);
+    softmax.replaceAllUsesWith(weightsFrom(builder, softmax.getValue(), flash.getOutputs().back()));
+  }
+
+  bool moveOtherReaders(Operation *anchor) {
     for (Operation *user : softmax->getUsers())
       if (!isMix(user) && user->isBeforeInBlock(anchor)) {
         // Only what reads the weights moves; the mixes that read them too are at or behind the anchor.
@@ -167,25 +224,30 @@ private:
     return true;
   }
 
-  /// exp(score - lse): 0 where the score is -inf, which is absent, and NaN elsewhere in a row with a present +inf.
+  /// exp(score - lse), absent where the score is -inf, and NaN elsewhere in a row with a present +inf.
   Value weightsFrom(OpBuilder &builder, Value score, Value lse) {
     Value inputs[] = {score, lse};
-    return mapOf(builder, softmax.getLoc(), inputs, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
-      auto number = [&](double value) -> Value {
-        return arith::ConstantOp::create(b, loc, b.getFloatAttr(scalars[0].getType(), value));
-      };
-      auto is = [&](Value scalar, double value) -> Value {
-        return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, scalar, number(value));
-      };
-      double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    Location loc = softmax.getLoc();
+    auto equals = [](OpBuilder &b, Location loc, Value scalar, double number) -> Value {
+      Value other = arith::ConstantOp::create(b, loc, b.getFloatAttr(scalar.getType(), number));
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, scalar, other);
+    };
+    double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    Value weights = mapOf(builder, loc, inputs, [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
       Value weight = math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, scalars[0], scalars[1]));
-      weight = arith::SelectOp::create(b, loc, is(scalars[1], inf), number(nan), weight);
-      return arith::SelectOp::create(b, loc, is(scalars[0], -inf), number(0), weight);
+      Value number = arith::ConstantOp::create(b, loc, b.getFloatAttr(weight.getType(), nan));
+      return arith::SelectOp::create(b, loc, equals(b, loc, scalars[1], inf), number, weight);
     });
+    Value isAbsent = mapOf(builder, loc, score, [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
+      return equals(b, loc, scalars[0], -inf);
+    });
+    return whereOf(builder, loc, weights, notOf(builder, loc, isAbsent));
   }
 
   SoftmaxOp softmax;
   AxisList over;
+  Value mixed; ///< what is mixed: the weights, or what grows with them
+  SmallVector<ContractOp> mixes;
 };
 } // namespace
 
@@ -202,8 +264,10 @@ static Value scoreSide(ContractOp mix, ArrayRef<StringAttr> over) {
     SmallVector<ScoreTerm> terms = findTerms(side, over);
     if (terms.empty())
       continue;
-    bool attention = !reads<SoftmaxOp>(side) && side.hasOneUse() && llvm::all_of(terms, [](ScoreTerm term) {
-      return term.contract.getRole() != Role::Project && !reads<SoftmaxOp>(term.key) && term.contract->hasOneUse();
+    auto isMix = [&](Operation *user) { return user == mix; };
+    bool attention = !reads<SoftmaxOp>(side) && side.hasOneUse() && llvm::all_of(terms, [&](ScoreTerm term) {
+      return term.contract.getRole() != Role::Project && !reads<SoftmaxOp>(term.key) &&
+             onlyFeeds(ContractOp(term.contract), isMix);
     });
     if (!attention || found)
       return {};
@@ -235,6 +299,24 @@ static void fuseUnnormalised(ContractOp mix) {
   mix.erase();
 }
 
+/// A log-sum-exp of scores that nothing mixes.
+static void fuseLogSumExp(LogSumExpOp lse) {
+  AxisList over = axisNames(lse.getOver());
+  OpBuilder builder(lse);
+  Presence score = splitScore(builder, lse.getValue());
+  SmallVector<ScoreTerm> terms = findTerms(score.value, over);
+  auto isLse = [&](Operation *user) { return user == lse; };
+  bool isAlone = llvm::all_of(terms, [&](ScoreTerm term) { return onlyFeeds(ContractOp(term.contract), isLse); });
+  if (terms.empty() || !isAlone || findObstacle(terms, over, {}))
+    return;
+  FlashPlan plan{score.value, score.condition, lse.getSink()};
+  plan.over = lse.getOver();
+  plan.logsumexp = true;
+  FlashOp flash = buildFlash(builder, lse.getLoc(), plan);
+  remarkDone(lse.getLoc(), "logsumexp over " + listed(over) + " is fused with " + counted(terms.size(), "score"));
+  lse.replaceAllUsesWith(flash.getOutputs().back());
+}
+
 /// Whether a requirement or an extent waits for it: they are evaluated before any stage.
 static bool isNeededBefore(Operation *op) {
   llvm::SetVector<Operation *> readers;
@@ -250,6 +332,10 @@ struct Fuse : attn::impl::FuseBase<Fuse> {
     for (SoftmaxOp softmax : llvm::to_vector(block.getOps<SoftmaxOp>()))
       if (!isNeededBefore(softmax))
         SoftmaxFusion(softmax).run();
+    eraseDead(block);
+    for (LogSumExpOp lse : llvm::to_vector(block.getOps<LogSumExpOp>()))
+      if (!isNeededBefore(lse))
+        fuseLogSumExp(lse);
     eraseDead(block);
     for (ContractOp mix : llvm::to_vector(block.getOps<ContractOp>()))
       if (!isNeededBefore(mix))

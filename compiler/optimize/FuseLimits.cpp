@@ -51,7 +51,7 @@ static StringAttr strayAxis(ArrayRef<ScoreTerm> terms, ArrayRef<StringAttr> keyA
   for (const ScoreTerm &term : terms)
     for (StringAttr axis : valueType(term.key).getAxes()) {
       bool known = valueType(term.query).hasAxis(axis) || contains(keyAxes, axis);
-      if (!known && !llvm::all_of(values, [&](Value value) { return valueType(value).hasAxis(axis); }))
+      if (!known && (values.empty() || !llvm::all_of(values, [&](Value value) { return valueType(value).hasAxis(axis); })))
         return axis;
     }
   return {};

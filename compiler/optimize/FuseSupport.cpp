@@ -124,6 +124,10 @@ FlashOp attn::buildFlash(OpBuilder &builder, Location loc, const FlashPlan &plan
   SmallVector<Value> yielded{region.cloned(plan.score)};
   if (plan.mask)
     yielded.push_back(region.cloned(plan.mask));
+  if (plan.changed) {
+    region.argument(plan.weights, body.addArgument(plan.weights.getType(), plan.weights.getLoc()));
+    yielded.push_back(region.cloned(plan.changed));
+  }
   YieldOp::create(inside, loc, yielded);
   return flash;
 }

@@ -43,6 +43,12 @@ bool reads(mlir::Value value) {
 /// Lifts what makes a score absent: `where`, and a selected -inf, which is absent in a softmax.
 Presence splitScore(mlir::OpBuilder &builder, mlir::Value score);
 
+/// Whether `value`, which has the type of `weights`, is computed of them pair by pair, and in proportion with them.
+bool growsWith(mlir::Value weights, mlir::Value value);
+
+/// Whether all that is computed of `value`, pair by pair, ends in goals.
+bool onlyFeeds(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isGoal);
+
 /// What one fused operation is to compute.
 struct FlashPlan {
   mlir::Value score, mask, sink;
@@ -50,6 +56,7 @@ struct FlashPlan {
   mlir::ArrayAttr over;
   Normalizer normalizer = Normalizer::Softmax;
   bool logsumexp = false;
+  mlir::Value weights, changed; ///< the softmax and what is mixed in its place; null where that is the softmax itself
 };
 
 /// `dot(q, k * s)`, with s alike for all elements of a key and never absent, becomes `dot(q, k) * s` in the terms of a

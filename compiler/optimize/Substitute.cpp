@@ -28,11 +28,17 @@ Places restrictedTo(const Places &places, ArrayRef<StringAttr> axes) {
   return kept;
 }
 
-/// Whether an element of `value` outside of `axis` is absent by itself, because a stored tensor ends there.
-bool endsWithAxis(Value value, StringAttr axis) {
+/// Whether a part at one index, the same for all, is that operation on parts of its operands, and so costs a part of it.
+bool canSlice(Operation *op, const Places &places) {
+  return isa_and_nonnull<ContractOp, SoftmaxOp, LogSumExpOp, ReduceOp>(op) &&
+         llvm::all_of(places, [](const auto &place) { return valueType(place.second).getAxes().empty(); });
+}
+
+/// Whether an element of `value` outside of `axis` is absent by itself at these places, because a stored tensor ends there.
+bool endsWithAxis(Value value, StringAttr axis, const Places &places) {
   Operation *op = value.getDefiningOp();
   if (isHeavy(op))
-    return valueType(value).hasAxis(axis);
+    return valueType(value).hasAxis(axis) && !canSlice(op, places);
   if (auto take = dyn_cast_or_null<TakeOp>(op))
     return valueType(take.getValue()).hasAxis(axis) && !llvm::is_contained(axisNames(take.getAxes()), axis);
   if (auto read = dyn_cast_or_null<ReadOp>(op)) {
@@ -42,7 +48,7 @@ bool endsWithAxis(Value value, StringAttr axis) {
     return false;
   }
   return isa_and_nonnull<MapOp, WhereOp>(op) &&
-         llvm::any_of(op->getOperands(), [&](Value operand) { return endsWithAxis(operand, axis); });
+         llvm::any_of(op->getOperands(), [&](Value operand) { return endsWithAxis(operand, axis, places); });
 }
 
 /// Rebuilds one value for one rename or take.
@@ -98,6 +104,8 @@ private:
         return moved;
     if (auto take = dyn_cast_or_null<TakeOp>(op))
       return rebuildTake(take, places);
+    if (canSlice(op, places))
+      return rebuildSlice(op, places);
     if (isHeavy(op) && privateOps.contains(op))
       if (Value renamed = rebuildHeavy(op, places))
         return renamed;
@@ -146,6 +154,21 @@ private:
     }
     Type type = ValueType::get(result, valueType(value).getElementType());
     return TakeOp::create(builder, loc, type, value, builder.getArrayAttr(axes), indices);
+  }
+
+  /// The same operation on parts of its operands.
+  Value rebuildSlice(Operation *op, const Places &places) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, apply(operand, places));
+    Operation *clone = builder.clone(*op, mapping);
+    ValueType type = valueType(op->getResult(0));
+    AxisList left;
+    for (StringAttr axis : type.getAxes())
+      if (!places.contains(axis))
+        left.push_back(axis);
+    clone->getResult(0).setType(ValueType::get(left, type.getElementType()));
+    return clone->getResult(0);
   }
 
   /// Renames the axes of a heavy operation; null when some place is not a plain index.
@@ -224,14 +247,16 @@ void sinkRename(RenameOp rename) {
 }
 
 void sinkTake(TakeOp take) {
-  if (isHeavy(take.getValue().getDefiningOp()))
-    return;
   OpBuilder builder(take);
   Places places;
-  Value guard;
-  for (auto [axis, index] : llvm::zip(axisNames(take.getAxes()), take.getIndices())) {
+  for (auto [axis, index] : llvm::zip(axisNames(take.getAxes()), take.getIndices()))
     places.insert({axis, index});
-    if (!endsWithAxis(take.getValue(), axis))
+  Operation *from = take.getValue().getDefiningOp();
+  if (isHeavy(from) && !canSlice(from, places))
+    return;
+  Value guard;
+  for (auto [axis, index] : places) {
+    if (!endsWithAxis(take.getValue(), axis, places))
       guard = andOf(builder, take.getLoc(), guard, withinAxis(builder, take.getLoc(), index, axis));
   }
   Value value = Substitution(take).apply(take.getValue(), places);

@@ -1,7 +1,7 @@
 //===- AttnFused.cpp - the fused op's verifier ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "dialects/attn/Attn.h"
+#include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
 using namespace attn;
@@ -10,7 +10,16 @@ Value FlashOp::getScore() { return cast<YieldOp>(getBody().front().getTerminator
 
 Value FlashOp::getMask() {
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
-  return yield.getNumOperands() == 2 ? yield.getOperand(1) : Value();
+  return yield.getNumOperands() >= 2 && valueType(yield.getOperand(1)).isCondition() ? yield.getOperand(1) : Value();
+}
+
+Value attn::weightOf(FlashOp flash) {
+  Block &body = flash.getBody().front();
+  return body.getNumArguments() > flash.getQueries().size() ? Value(body.getArguments().back()) : Value();
+}
+
+Value attn::changedWeightOf(FlashOp flash) {
+  return weightOf(flash) ? flash.getBody().front().getTerminator()->getOperands().back() : Value();
 }
 
 static LogicalResult verifyTerms(FlashOp op) {
@@ -21,24 +30,36 @@ static LogicalResult verifyTerms(FlashOp op) {
     for (StringAttr axis : axisNames(cast<ArrayAttr>(contracted)))
       if (!valueType(query).hasAxis(axis) || !valueType(key).hasAxis(axis)) // flash_c1
         return op.emitOpError("contracted axis ") << axis.getValue() << " is missing on one side";
-  if (op.getBody().front().getNumArguments() != terms) // flash_c2
-    return op.emitOpError("the region takes one value per score term");
+  if (op.getBody().front().getNumArguments() - terms > 1) // flash_c2
+    return op.emitOpError("the region takes one value per score term, and a weight at most");
   return success();
 }
 
 static LogicalResult verifyYield(FlashOp op) {
   auto yield = dyn_cast<YieldOp>(op.getBody().front().getTerminator());
-  if (!yield || yield.getNumOperands() < 1 || yield.getNumOperands() > 2) // flash_c2
-    return op.emitOpError("the region yields a score and at most one condition");
+  unsigned most = 2 + bool(weightOf(op));
+  if (!yield || yield.getNumOperands() < most - 1 || yield.getNumOperands() > most) // flash_c2
+    return op.emitOpError("the region yields a score, at most one condition, and a weight if it takes one");
   auto score = dyn_cast<ValueType>(yield.getOperand(0).getType());
   if (!score || !score.isFloat()) // flash_c2
     return op.emitOpError("the score is a float value");
-  if (op.getMask()) {
-    auto mask = dyn_cast<ValueType>(op.getMask().getType());
+  if (yield.getNumOperands() == most) {
+    auto mask = dyn_cast<ValueType>(yield.getOperand(1).getType());
     if (!mask || !mask.isCondition()) // flash_c2
       return op.emitOpError("the mask is a condition");
   }
   return success();
+}
+
+static LogicalResult verifyWeight(FlashOp op) {
+  Value weight = weightOf(op);
+  if (!weight)
+    return success();
+  if (op.getNormalizer() != Normalizer::Softmax) // flash_c6
+    return op.emitOpError("only weights of a softmax are changed");
+  Type type = op.getScore().getType();
+  bool fits = weight.getType() == type && changedWeightOf(op).getType() == type;
+  return fits ? success() : op.emitOpError("a weight has the type of the score, changed or not"); // flash_c6
 }
 
 static LogicalResult verifyBounds(FlashOp op, ArrayRef<StringAttr> over) {
@@ -78,7 +99,8 @@ static LogicalResult verifyResults(FlashOp op, ArrayRef<StringAttr> over) {
 
 LogicalResult FlashOp::verify() {
   AxisList over = axisNames(getOver());
-  if (failed(verifyTerms(*this)) || failed(verifyYield(*this)) || failed(verifyBounds(*this, over)))
+  if (failed(verifyTerms(*this)) || failed(verifyYield(*this)) || failed(verifyWeight(*this)) ||
+      failed(verifyBounds(*this, over)))
     return failure();
   return verifyResults(*this, over);
 }

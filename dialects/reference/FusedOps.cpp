@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The fused and decided levels, by the same plain steps as the math level.
+#include "dialects/attn/FlashWeights.h"
 #include "dialects/reference/Reductions.h"
 
 namespace attn::reference {
@@ -84,10 +85,9 @@ static void applyRanges(Machine &machine, FlashOp op, Tensor &score) {
   }
 }
 
-/// The score of each pair of a query and a key, absent where the mask says so.
-static Expected<Tensor> scoresOf(Machine &machine, FlashOp op) {
-  mlir::Block &body = op.getBody().front();
-  for (auto [i, term] : llvm::enumerate(body.getArguments())) {
+/// Runs the region on the score terms, and on weights where it takes them.
+static Error runRegion(Machine &machine, FlashOp op, Tensor weights) {
+  for (auto [i, term] : llvm::enumerate(termsOf(op))) {
     AxisList contracted =
         axisNames(mlir::cast<mlir::ArrayAttr>(op.getContracted()[i]));
     Expected<Tensor> dots =
@@ -97,8 +97,23 @@ static Expected<Tensor> scoresOf(Machine &machine, FlashOp op) {
       return errorAt(op, dots.takeError());
     machine.set(term, std::move(*dots));
   }
-  if (Error error = machine.run(body))
+  if (mlir::Value weight = weightOf(op))
+    machine.set(weight, std::move(weights));
+  return machine.run(op.getBody().front());
+}
+
+/// The score of each pair of a query and a key, absent where the mask says so.
+static Expected<Tensor> scoresOf(Machine &machine, FlashOp op) {
+  Tensor none;
+  if (mlir::Value weight = weightOf(op)) {
+    Expected<Tensor> blank = machine.blank(weight);
+    if (!blank)
+      return errorAt(op, blank.takeError());
+    none = std::move(*blank);
+  }
+  if (Error error = runRegion(machine, op, std::move(none)))
     return std::move(error);
+  mlir::Block &body = op.getBody().front();
   // What the region yields may come from outside of it, and be used again
   // there.
   mlir::Value yielded = op.getScore(), mask = op.getMask();
@@ -135,6 +150,11 @@ static Error evaluateFlash(Machine &machine, FlashOp op) {
       machine.set(op.getOutputs().back(), std::move(*logarithm));
     if (op.getNormalizer() == Normalizer::Softmax)
       score = std::move(*weights);
+  }
+  if (weightOf(op)) {
+    if (Error error = runRegion(machine, op, std::move(*score)))
+      return error;
+    score = machine.get(changedWeightOf(op));
   }
   for (auto [value, output] : llvm::zip(op.getValues(), op.getOutputs())) {
     Expected<Tensor> mix =

@@ -1,6 +1,6 @@
 // RUN: attn-opt %s --attn-fuse --split-input-file --verify-diagnostics -o /dev/null
 
-// Weights that are changed behind the softmax, as by dropout.
+// Weights that meet their sum behind the softmax.
 attn.program @changed_weights(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k : !attn.ref<[H, T, E], f32>, in "v" %v : !attn.ref<[H, T, F], f32>, out "o" %o : !attn.ref<[H, S, F], f32>)
     axes [<H = q.0>, <S = q.1>, <E = q.2>, <T = k.1>, <F = v.2>] facts [] {
   %h = attn.index "H" : !attn.value<[H], i64>
@@ -12,11 +12,12 @@ attn.program @changed_weights(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k :
   %kv = attn.read %k[%h, %t, %e] : (!attn.ref<[H, T, E], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[H, T, E], f32>
   %vv = attn.read %v[%h, %t, %f] : (!attn.ref<[H, T, F], f32>, !attn.value<[H], i64>, !attn.value<[T], i64>, !attn.value<[F], i64>) -> !attn.value<[H, T, F], f32>
   %score = attn.contract score %qv, %kv over ["E"] : (!attn.value<[H, S, E], f32>, !attn.value<[H, T, E], f32>) -> !attn.value<[H, S, T], f32>
-  // expected-remark @below {{softmax over T is not fused, and its weights are stored: its weights are changed before they are mixed; change the scores before the softmax or the values behind it, if that means the same}}
+  // expected-remark @below {{softmax over T is not fused, and its weights are stored: its weights are combined with each other before they are mixed; change them pair by pair, or the scores before the softmax, if that means the same}}
   %u = attn.softmax %score over ["T"] : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32>
-  %w = attn.map(%u) : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S, T], f32> {
-  ^bb0(%a: f32):
-    %c = math.tanh %a : f32
+  %most = attn.reduce max %u over ["T"] : (!attn.value<[H, S, T], f32>) -> !attn.value<[H, S], f32>
+  %w = attn.map(%u, %most) : (!attn.value<[H, S, T], f32>, !attn.value<[H, S], f32>) -> !attn.value<[H, S, T], f32> {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.divf %a, %b : f32
     attn.yield %c : f32
   }
   %mix = attn.contract mix %w, %vv over ["T"] : (!attn.value<[H, S, T], f32>, !attn.value<[H, T, F], f32>) -> !attn.value<[H, S, F], f32>

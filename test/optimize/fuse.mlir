@@ -107,7 +107,8 @@ attn.program @weights_and_sink(in "q" %q : !attn.ref<[H, S, E], f32>, in "k" %k 
   // CHECK: %[[O:.*]]:2 = attn.flash {{.*}} sink %{{.*}} {logsumexp}
   // CHECK: %[[W:.*]] = attn.map(%[[RAW]], %[[O]]#1)
   // CHECK: math.exp
-  // CHECK: attn.write %[[W]], %p
+  // CHECK: %[[SEEN:.*]] = attn.where %[[W]], %
+  // CHECK: attn.write %[[SEEN]], %p
   // CHECK: attn.write %[[O]]#0, %o
   %sink = attn.read %z[%h] : (!attn.ref<[H], f32>, !attn.value<[H], i64>) -> !attn.value<[H], f32>
   %w = attn.softmax %score over ["T"] sink %sink : (!attn.value<[H, S, T], f32>, !attn.value<[H], f32>) -> !attn.value<[H, S, T], f32>

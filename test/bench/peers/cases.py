@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-WINDOW, CAP = 256, 20.0
+WINDOW, CAP, DOCUMENTS = 256, 20.0, 8
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "i8": 1}
 
 
@@ -18,8 +18,10 @@ class Case:
     keys: int = 0
     width: int = 64
     dtype: str = "f32"
-    mask: str = "full"          # full, causal (the last query sees the last key), window (causal and at most WINDOW keys)
-    score: str = "plain"        # plain, alibi, softcap
+    mask: str = "full"          # full, causal (the last query sees the last key), window (causal and at most `window` keys),
+                                # documents (DOCUMENTS of them packed one after the other, causal)
+    score: str = "plain"        # plain, alibi, softcap, both, sinks (softcap, and one more logit for each head)
+    window: int = WINDOW
     storage: str = "contiguous"  # contiguous, paged (16 tokens), lengths (each sequence its own length)
     kind: str = "attention"     # attention, layer
 
@@ -39,11 +41,14 @@ class Case:
 
     def visible(self):
         """Pairs of a query and a key that it sees, of one head, in all sequences."""
+        if self.mask == "documents":
+            length = self.keys // DOCUMENTS
+            return DOCUMENTS * length * (length + 1) // 2
         pairs = 0
         for keys in self.lengths():
             for s in range(self.queries):
                 seen = keys if self.mask == "full" else s + keys - self.queries + 1
-                pairs += min(seen, WINDOW) if self.mask == "window" else seen
+                pairs += min(seen, self.window) if self.mask == "window" else seen
         return pairs
 
     def operations(self):

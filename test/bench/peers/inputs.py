@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cases import CAP, WINDOW, slopes
+from cases import CAP, DOCUMENTS, slopes
 
 
 class Inputs:
@@ -45,13 +45,18 @@ class Inputs:
         score = self.query[batch, head, rows].astype(np.float64) @ key.T / math.sqrt(case.width)
         position = rows[:, None] + length - case.queries
         distance = position - np.arange(length)[None, :]
-        if case.score == "softcap":
+        if case.score in ("softcap", "both", "sinks"):
             score = CAP * np.tanh(score / CAP)
-        if case.score == "alibi":
+        if case.score in ("alibi", "both"):
             score = score - slopes(case.heads)[head] * distance
         if case.mask != "full":
             score = np.where(distance >= 0, score, -np.inf)
         if case.mask == "window":
-            score = np.where(distance < WINDOW, score, -np.inf)
-        weight = np.exp(score - score.max(-1, keepdims=True))
-        return weight / weight.sum(-1, keepdims=True) @ value
+            score = np.where(distance < case.window, score, -np.inf)
+        if case.mask == "documents":
+            own = rows[:, None] * DOCUMENTS // length == np.arange(length) * DOCUMENTS // length
+            score = np.where(own, score, -np.inf)
+        largest = score.max(-1, keepdims=True)
+        weight = np.exp(score - largest)
+        sink = np.exp(slopes(case.heads)[head] - largest) if case.score == "sinks" else 0
+        return weight / (weight.sum(-1, keepdims=True) + sink) @ value

@@ -10,7 +10,7 @@ import tempfile
 import ml_dtypes
 import numpy as np
 
-from cases import slopes
+from cases import DOCUMENTS, slopes
 
 here = pathlib.Path(__file__).resolve().parent
 attnc = os.environ.get("ATTNC", str(here.parents[2] / "build/bin/attnc"))
@@ -90,6 +90,10 @@ def quantised(x):
     return np.rint(x / largest[..., None]).astype(np.int8), largest
 
 
+def sinks(case):
+    return np.array(slopes(case.heads), np.float32)
+
+
 def layer(case, given, threads):
     result = np.zeros(given.x.shape, np.float32)
     spec = (here.parent / "layer.attn").read_text()
@@ -110,14 +114,20 @@ def attention(case, given, threads):
     lengths = np.array(case.lengths(), np.int32)
     if case.dtype == "i8":
         kernel, arrays = "scaled", [query, *quantised(given.key), *quantised(given.value)]
+    elif case.score == "sinks":
+        pool, table = paged(given.key, stored)
+        kernel, arrays = "served", [query, pool, paged(given.value, stored)[0], table, lengths, sinks(case)]
     elif case.storage == "paged":
         pool, table = paged(given.key, stored)
         kernel, arrays = "paged", [query, pool, paged(given.value, stored)[0], table, lengths]
     elif case.storage == "lengths":
         kernel, arrays = "lengths", [query, key, value, lengths]
-    elif case.score == "alibi":
+    elif case.mask == "documents":
+        arrays.append(np.arange(case.keys, dtype=np.int32)[None, :] * DOCUMENTS // case.keys)
+    elif case.score in ("alibi", "both"):
         arrays.append(np.array(slopes(case.heads), np.float32))
     result = np.zeros(query.shape, stored)
-    fixed = ["-D", f"E={case.width}", "-D", f"R={case.group}"]
+    fixed = ["-D", f"E={case.width}", "-D", f"R={case.group}", *os.environ.get("ATTNC_OPTIONS", "").split()]
+    spec = spec.replace("t < 256", f"t < {case.window}")
     called = caller(*compile(spec, kernel, fixed), threads, [*arrays, result])
     return called, lambda: result.astype(np.float32), {}

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from cases import CAP, WINDOW, scale, slopes
+from cases import CAP, DOCUMENTS, scale, slopes
 
 
 def refuse(case, **allowed):
@@ -31,7 +31,8 @@ def distances(torch, case):
 
 
 def sdpa(case, given, threads):
-    refuse(case, dtype=("f32", "bf16", "f16"), storage=("contiguous",), score=("plain", "alibi"), kind=("attention",))
+    refuse(case, dtype=("f32", "bf16", "f16"), storage=("contiguous",), score=("plain", "alibi"), kind=("attention",),
+           mask=("full", "causal", "window"))
     torch = setup(threads)
     query, key, value = tensors(torch, case, given)
     options = {"enable_gqa": case.group > 1, "scale": scale(case)}
@@ -39,7 +40,7 @@ def sdpa(case, given, threads):
         options["is_causal"] = True
     elif case.mask != "full" or case.score != "plain":
         distance = distances(torch, case)
-        seen = (distance >= 0) & ((distance < WINDOW) if case.mask == "window" else True)
+        seen = (distance >= 0) & ((distance < case.window) if case.mask == "window" else True)
         bias = torch.zeros(distance.shape)
         if case.score == "alibi":
             bias = -torch.tensor(slopes(case.heads))[None, :, None, None] * distance
@@ -53,7 +54,8 @@ def sdpa(case, given, threads):
 
 
 def flex(case, given, threads):
-    refuse(case, dtype=("f32", "bf16", "f16"), storage=("contiguous",), kind=("attention",))
+    refuse(case, dtype=("f32", "bf16", "f16"), kind=("attention",),
+           storage=("contiguous", "paged") if case.score == "sinks" else ("contiguous",))  # It has no pages: they lie in a row.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp()
     torch = setup(threads)
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -67,21 +69,36 @@ def flex(case, given, threads):
     def alibi(score, b, h, s, t):
         return score - table[h] * (s + offset - t)
 
+    def both(score, b, h, s, t):
+        return alibi(cap(score, b, h, s, t), b, h, s, t)
+
     def causal(b, h, s, t):
         return s + offset >= t
 
-    def window(b, h, s, t):
-        return (s + offset >= t) & (s + offset - t < WINDOW)
+    length = case.keys // DOCUMENTS
 
-    mask = {"full": None, "causal": causal, "window": window}[case.mask]
+    def documents(b, h, s, t):
+        return (s >= t) & (s // length == t // length)
+
+    def window(b, h, s, t):
+        return (s + offset >= t) & (s + offset - t < case.window)
+
+    mask = {"full": None, "causal": causal, "window": window, "documents": documents}[case.mask]
     blocks = create_block_mask(mask, None, None, case.queries, case.keys, device="cpu") if mask else None
-    change = {"plain": None, "softcap": cap, "alibi": alibi}[case.score]
-    compiled = torch.compile(flex_attention, dynamic=False)
+    change = {"plain": None, "softcap": cap, "alibi": alibi, "both": both, "sinks": cap}[case.score]
+    options = {"score_mod": change, "block_mask": blocks, "enable_gqa": case.group > 1, "scale": scale(case)}
     kept = []
 
+    def attend(query, key, value):
+        if case.score != "sinks":
+            return flex_attention(query, key, value, **options)
+        output, lse = flex_attention(query, key, value, return_lse=True, **options)
+        return (output * torch.sigmoid(lse - table[None, :, None])[..., None]).to(output.dtype)
+
+    compiled = torch.compile(attend, dynamic=False)
+
     def call():
-        kept[:] = [compiled(query, key, value, score_mod=change, block_mask=blocks, enable_gqa=case.group > 1,
-                            scale=scale(case))]
+        kept[:] = [compiled(query, key, value)]
 
     return call, lambda: kept[0].float().numpy(), {"version": torch.__version__}
 
