@@ -89,20 +89,8 @@ FailureOr<std::string> Driver::printNumpy(llvm::StringRef path) {
   return std::move(*text);
 }
 
-FailureOr<std::string> Driver::scheduleText() {
-  if (options.schedulePath.empty())
-    return std::string();
-  std::string problem;
-  std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(options.schedulePath, &problem);
-  if (!text)
-    return emitError(UnknownLoc::get(context.get()), problem), failure();
-  if (!llvm::is_contained(filesRead, options.schedulePath))
-    filesRead.push_back(options.schedulePath);
-  return text->getBuffer().str();
-}
-
 LogicalResult Driver::lower(ModuleOp programs, llvm::StringRef stage) {
-  FailureOr<std::string> schedule = scheduleText();
+  FailureOr<std::string> schedule = scheduleText(programs, options.targets.front());
   if (failed(schedule))
     return failure();
   PassManager passes(context.get());

@@ -20,6 +20,8 @@
 namespace attn {
 
 struct FrontendOptions;
+struct TuningKey;
+class ProgramOp;
 
 struct DriverOptions {
   /// Extents that are fixed now: `-D W=4096`.
@@ -34,6 +36,8 @@ struct DriverOptions {
   std::vector<std::string> targets = {"host"};
   /// A file with schedules to use; empty: the compiler chooses.
   std::string schedulePath;
+  /// A file that `attnc tune` wrote, whose schedules are used where they still hold. Not together with schedulePath.
+  std::string tuningPath;
   /// What is told of how a program was compiled.
   Remarks remarks = Remarks::None;
 };
@@ -64,6 +68,12 @@ public:
   mlir::LogicalResult emit(mlir::ModuleOp programs, llvm::ArrayRef<Output> outputs, llvm::StringRef directory,
                            llvm::StringRef stem, std::vector<std::string> &written);
 
+  /// Schedules to use from now on, in place of those of a file; their text form.
+  void useSchedules(std::string text) { schedules = std::move(text); }
+
+  /// What a schedule of a program is tuned for, but for extents and threads.
+  mlir::FailureOr<TuningKey> tuningKey(ProgramOp program, llvm::StringRef target);
+
   /// The bytes of the object that `emit` would write for targets of one architecture.
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> compileObject(mlir::ModuleOp programs);
 
@@ -77,11 +87,14 @@ private:
 
   mlir::LogicalResult open(llvm::StringRef path);
   FrontendOptions frontendOptions() const;
-  mlir::FailureOr<std::string> scheduleText();
+  mlir::FailureOr<std::string> readInput(const std::string &path);
+  mlir::FailureOr<std::string> scheduleText(mlir::ModuleOp programs, llvm::StringRef target);
+  mlir::FailureOr<std::string> tunedSchedules(mlir::ModuleOp programs, llvm::StringRef target);
   mlir::FailureOr<std::vector<Lowered>> lowerAll(mlir::ModuleOp programs);
   mlir::LogicalResult emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<Output> outputs, Files &files);
 
   DriverOptions options;
+  std::string schedules;
   std::unique_ptr<mlir::MLIRContext> context;
   /// The text that places in diagnostics speak of.
   std::unique_ptr<Diagnostics> diagnostics;

@@ -50,11 +50,11 @@ struct Driver::Files {
 };
 
 FailureOr<std::vector<Driver::Lowered>> Driver::lowerAll(ModuleOp programs) {
-  FailureOr<std::string> schedule = scheduleText();
-  if (failed(schedule))
-    return failure();
   std::vector<Lowered> all;
   for (const std::string &name : options.targets) {
+    FailureOr<std::string> schedule = scheduleText(programs, name);
+    if (failed(schedule))
+      return failure();
     llvm::Expected<Target> target = findTarget(name);
     if (!target)
       return emitError(programs.getLoc(), llvm::toString(target.takeError())), failure();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "schedules/CostModel.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
 using namespace attn;
@@ -67,4 +68,64 @@ Schedule attn::chooseSchedule(const StageFacts &facts, const Target &target) {
   else if (facts.kind == StageShape::Contract)
     chooseContractTiles(schedule, facts, target);
   return schedule;
+}
+
+/// Packing an element of an operand, in multiply-adds.
+static constexpr double packing = 8;
+/// Putting a sum away and taking it up again, in multiply-adds.
+static constexpr double passing = 4;
+/// What operands cost that come from beyond L2 again and again.
+static constexpr double beyondL2 = 0.25;
+/// Multiply-adds under way that fill both units of a core for their latency of 4 cycles.
+static constexpr double underWay = 8;
+
+/// The multiply-adds of a register block, as a multiple of what they take when nothing holds them up. Two loads and two
+/// multiply-adds per cycle: a step of the block loads its vectors and its scalars.
+static double blockCost(const Schedule &schedule) {
+  double block = double(schedule.rows * schedule.vectors);
+  return std::max({1.0, double(schedule.rows + schedule.vectors) / block, underWay / block});
+}
+
+/// Bytes that L2 should hold: of a contract two panels, one that is packed and one that is read.
+static int64_t keptBytes(const Schedule &schedule, const StageFacts &facts) {
+  return facts.kind == StageShape::Flash ? flashTileBytes(schedule, facts) : 2 * contractPanelBytes(schedule);
+}
+
+double attn::predictedCost(const Schedule &schedule, const StageFacts &facts, const Target &target) {
+  if (facts.kind == StageShape::Nest)
+    return 1;
+  double cost = blockCost(schedule);
+  bool isFlash = facts.kind == StageShape::Flash;
+  // Keys and values are packed once for each query tile, a contract's panel once for the rows of a task.
+  cost += packing / double(isFlash ? schedule.queryTile : schedule.keyTile);
+  cost += passing / double(isFlash ? schedule.keyTile : schedule.depthTile);
+  return keptBytes(schedule, facts) > target.l2Bytes ? cost + beyondL2 : cost;
+}
+
+std::vector<std::string> attn::explain(const Schedule &schedule, const StageFacts &facts, const Target &target) {
+  std::vector<std::string> lines;
+  auto say = [&](const char *format, auto... values) { lines.push_back(llvm::formatv(format, values...).str()); };
+  say("lanes {0}: of the {1} f32 in a vector of {2}", schedule.lanes, target.lanes, target.name);
+  if (facts.kind == StageShape::Nest)
+    return lines;
+  bool isFlash = facts.kind == StageShape::Flash;
+  int64_t block = schedule.rows * schedule.vectors;
+  say("rows {0}, vectors {1}: {2} accumulators, with their operands {3} of {4} registers; {5} loads for {2} multiply-adds",
+      schedule.rows, schedule.vectors, block, block + schedule.vectors + 1, target.vectorRegisters,
+      schedule.rows + schedule.vectors);
+  if (isFlash) {
+    say("query_tile {0}: so often is a packed key or value used", schedule.queryTile);
+    say("key_tile {0}: scores of a register block take {1} KiB of the {2} KiB of L1; so many keys between two visits of the sums",
+        schedule.keyTile, (schedule.lanes * schedule.vectors * schedule.keyTile * 4 + 1023) >> 10, target.l1Bytes >> 10);
+  } else {
+    say("key_tile {0}: so many rows at least use a packed panel", schedule.keyTile);
+    say("depth_tile {0}: so many products between two visits of the sums", schedule.depthTile);
+  }
+  say("what is used again and again takes {0} KiB; L2 has {1} KiB", (keptBytes(schedule, facts) + 1023) >> 10,
+      target.l2Bytes >> 10);
+  if (isFlash && schedule.decodeQueries)
+    say("decode_queries {0}, decode_chunk {1}: up to so many queries, tasks of so many keys", schedule.decodeQueries,
+        schedule.decodeChunk);
+  say("predicted: {0:f2} times as long as the multiply-adds alone", predictedCost(schedule, facts, target));
+  return lines;
 }

@@ -13,6 +13,15 @@ namespace attn {
 /// Always valid for the same facts and target.
 Schedule chooseSchedule(const StageFacts &facts, const Target &target);
 
+/// How long a valid schedule would take with many queries and keys, as a multiple of the time of its multiply-adds alone
+/// (1: the FMA peak). It knows register blocks, packing, the traffic between tiles, and caches; not what a score or a mask
+/// costs, and nothing of the decode form. 1 for a nest.
+double predictedCost(const Schedule &schedule, const StageFacts &facts, const Target &target);
+
+/// Why the schedule's numbers make sense, or cost something, a line for each; the predicted cost last. Fields that the
+/// stage does not read are not mentioned.
+std::vector<std::string> explain(const Schedule &schedule, const StageFacts &facts, const Target &target);
+
 } // namespace attn
 
 #endif // ATTN_SCHEDULES_COSTMODEL_H

@@ -1,47 +1,14 @@
 //===- Schedule.cpp - how stages run ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "schedules/Schedule.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "schedules/ScheduleYaml.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLTraits.h"
 
 using namespace attn;
 
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
-
-LLVM_YAML_IS_SEQUENCE_VECTOR(attn::StageSchedule)
-
-template <>
-struct llvm::yaml::ScalarEnumerationTraits<StageShape> {
-  static void enumeration(IO &io, StageShape &kind) {
-    io.enumCase(kind, "nest", StageShape::Nest);
-    io.enumCase(kind, "contract", StageShape::Contract);
-    io.enumCase(kind, "flash", StageShape::Flash);
-  }
-};
-
-template <>
-struct llvm::yaml::MappingTraits<StageSchedule> {
-  static void mapping(IO &io, StageSchedule &stage) {
-    io.mapOptional("kernel", stage.kernel, std::string());
-    io.mapRequired("kind", stage.kind);
-    io.mapOptional("name", stage.name, std::string());
-    Schedule &schedule = stage.schedule;
-    // int64_t() is "left to the cost model" and is not printed.
-    io.mapOptional("lanes", schedule.lanes, int64_t());
-    io.mapOptional("vectors", schedule.vectors, int64_t());
-    io.mapOptional("rows", schedule.rows, int64_t());
-    io.mapOptional("query_tile", schedule.queryTile, int64_t());
-    io.mapOptional("key_tile", schedule.keyTile, int64_t());
-    io.mapOptional("depth_tile", schedule.depthTile, int64_t());
-    io.mapOptional("decode_queries", schedule.decodeQueries, int64_t());
-    io.mapOptional("decode_chunk", schedule.decodeChunk, int64_t());
-  }
-};
 
 llvm::StringRef attn::stageShapeName(StageShape kind) {
   switch (kind) {
@@ -56,29 +23,11 @@ llvm::StringRef attn::stageShapeName(StageShape kind) {
 }
 
 llvm::Expected<std::vector<StageSchedule>> attn::parseSchedules(llvm::StringRef text) {
-  std::vector<StageSchedule> stages;
-  std::string message;
-  auto keepFirst = [](const llvm::SMDiagnostic &diagnostic, void *into) {
-    auto &message = *static_cast<std::string *>(into);
-    if (message.empty())
-      message = llvm::formatv("line {0}: {1}", diagnostic.getLineNo(), diagnostic.getMessage()).str();
-  };
-  if (text.trim().empty())
-    return stages;
-  llvm::yaml::Input input(text, nullptr, keepFirst, &message);
-  input >> stages;
-  if (input.error())
-    return llvm::createStringError("schedule: " + (message.empty() ? input.error().message() : message));
-  return stages;
+  return parseYamlList<StageSchedule>(text, "schedule");
 }
 
 std::string attn::printSchedules(llvm::ArrayRef<StageSchedule> stages) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::yaml::Output output(stream);
-  std::vector<StageSchedule> list(stages.begin(), stages.end());
-  output << list;
-  return text;
+  return printYamlList(std::vector<StageSchedule>(stages.begin(), stages.end()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -102,3 +102,18 @@ std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
   });
   return all;
 }
+
+std::vector<StageFacts> attn::factsOf(ModuleOp decided) {
+  std::vector<StageFacts> all;
+  decided.walk([&](StageOp stage) {
+    StageFacts facts;
+    stage.walk([&](Operation *op) {
+      if (stage.getKind() == StageKind::Nest || !isa<FlashOp, ContractOp>(op))
+        return WalkResult::advance();
+      facts = factsOf(op, Signature(Signature::around(stage)));
+      return WalkResult::interrupt();
+    });
+    all.push_back(facts);
+  });
+  return all;
+}

@@ -39,6 +39,8 @@ StageFacts factsOf(mlir::Operation *op, const Signature &signature);
 
 /// The schedules of every stage, as `--schedule` prints and takes them.
 std::vector<StageSchedule> schedulesOf(mlir::ModuleOp module);
+/// What was known of each of those stages when it got its schedule.
+std::vector<StageFacts> factsOf(mlir::ModuleOp decided);
 
 } // namespace attn
 

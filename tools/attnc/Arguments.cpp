@@ -17,25 +17,25 @@ using llvm::StringRef;
 
 static cl::list<std::string> given("in", cl::desc("Inputs: x=x.npy, p=0.1, or all.npz with an array for each name"),
                                    cl::value_desc("NAME=file|number"), cl::sub(runCommand()), cl::sub(interpretCommand()),
-                                   cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()));
+                                   cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::opt<std::string> outputFolder("out", cl::desc("Write results and inouts to this folder as NAME.npy"),
                                          cl::value_desc("folder"), cl::init("."), cl::sub(runCommand()),
                                          cl::sub(interpretCommand()));
 static cl::list<std::string> extentTexts("set", cl::desc("Extents of axes for inputs that are made up: B=2,S=10"),
                                          cl::value_desc("AXIS=extent,..."), cl::sub(runCommand()),
                                          cl::sub(interpretCommand()), cl::sub(checkCommand()),
-                                         cl::sub(inspectCommand()), cl::sub(benchCommand()));
+                                         cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::opt<bool> random_("random", cl::desc("Make up the inputs that --in does not give"), cl::sub(runCommand()),
                              cl::sub(interpretCommand()));
 static cl::opt<unsigned> seed("seed", cl::desc("Where made-up inputs start (default 0)"), cl::init(0),
                               cl::sub(runCommand()), cl::sub(interpretCommand()), cl::sub(checkCommand()),
-                              cl::sub(benchCommand()));
+                              cl::sub(benchCommand()), cl::sub(tuneCommand()));
 
 static cl::opt<std::string> inputFolder("save-inputs", cl::desc("Also write all inputs to this folder as NAME.npy"),
                                         cl::value_desc("folder"), cl::sub(runCommand()), cl::sub(interpretCommand()));
 static cl::opt<unsigned> randomShrink("shrink", cl::desc("Halve made-up integers so many times"), cl::init(0),
                                       cl::sub(runCommand()), cl::sub(interpretCommand()), cl::sub(checkCommand()),
-                                      cl::sub(benchCommand()));
+                                      cl::sub(benchCommand()), cl::sub(tuneCommand()));
 
 bool attnc::hasGivenInputs() { return !given.empty(); }
 llvm::Expected<std::vector<std::pair<std::string, int64_t>>> attnc::chosenExtents() { return parseExtents(extentTexts); }

@@ -9,16 +9,14 @@
 #include "tools/attnc/Limits.h"
 #include "tools/attnc/Options.h"
 #include "tools/attnc/Session.h"
+#include "tools/attnc/Timing.h"
 #include "tools/attnc/Work.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Threading.h"
-#include <chrono>
 
 namespace cl = llvm::cl;
 using namespace attn;
 using namespace attnc;
-using Clock = std::chrono::steady_clock;
 
 static cl::opt<bool> asJson("json", cl::desc("Print JSON: an object, or a list of them for several kernels"), cl::sub(benchCommand()));
 static cl::opt<bool> onlyLimits("limits", cl::desc("Measure what the machine can do, and no kernel"), cl::sub(benchCommand()));
@@ -26,44 +24,11 @@ static cl::opt<double> budget("seconds", cl::desc("How long to measure each kern
 
 namespace {
 
-double median(std::vector<double> samples) {
-  auto middle = samples.begin() + samples.size() / 2;
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
-}
-
-double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// A kernel with inputs, ready to be called, and what it does in one call.
+/// A kernel with inputs, and what it does in one call.
 struct Candidate {
   std::string kernel, extents;
-  std::unique_ptr<Call> call;
+  TimedCall timed;
   double operations, bytes;
-  int64_t repeats = 1;         // calls in a sample, where one is too short for the clock
-  std::vector<double> seconds; // of one call each
-
-  llvm::Error warmUp() {
-    if (llvm::Error error = call->run())
-      return error;
-    Clock::time_point first = Clock::now();
-    if (llvm::Error error = call->runAgain())
-      return error;
-    repeats = std::clamp<int64_t>(2e-4 / std::max(secondsSince(first), 1e-9), 1, 10000);
-    return llvm::Error::success();
-  }
-
-  /// Samples for about as long as a limit is sampled.
-  llvm::Error sample() {
-    Clock::time_point round = Clock::now();
-    do {
-      Clock::time_point start = Clock::now();
-      for (int64_t i = 0; i < repeats; ++i)
-        if (llvm::Error error = call->runAgain())
-          return error;
-      seconds.push_back(secondsSince(start) / repeats);
-    } while (secondsSince(round) < 0.02);
-    return llvm::Error::success();
-  }
 };
 
 /// Medians: operations and bytes per second.
@@ -75,7 +40,7 @@ struct MachineLimits {
 llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int threads) {
   Limits limits(threads);
   for (Candidate &candidate : candidates)
-    if (llvm::Error error = candidate.warmUp())
+    if (llvm::Error error = candidate.timed.warmUp())
       return std::move(error);
   std::vector<double> fma, read;
   Clock::time_point begin = Clock::now();
@@ -86,7 +51,7 @@ llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int th
     for (Candidate &candidate : candidates) {
       // Each starts on a cache that the read has emptied.
       read.push_back(limits.sampleRead());
-      if (llvm::Error error = candidate.sample())
+      if (llvm::Error error = candidate.timed.sample())
         return std::move(error);
     }
   }
@@ -129,53 +94,6 @@ struct Report {
   }
 };
 
-using Chosen = std::vector<std::pair<std::string, int64_t>>;
-
-bool hasAxis(const Signature &program, llvm::StringRef name) {
-  return llvm::any_of(program.axes, [&](AxisAttr axis) { return axis.getName().getValue() == name; });
-}
-
-/// The extents of --set. Of several kernels each takes those of its own axes.
-llvm::Expected<Chosen> chosenExtentsOf(mlir::ModuleOp module) {
-  auto chosen = chosenExtents();
-  if (!chosen)
-    return chosen.takeError();
-  for (const auto &[name, extent] : *chosen)
-    if (llvm::none_of(programsOf(module), [&, axis = llvm::StringRef(name)](const Signature &each) { return hasAxis(each, axis); }))
-      return llvm::createStringError("'" + name + "' is not an axis of any kernel");
-  return chosen;
-}
-
-/// The inputs of --in and, where extents are chosen or none is given, made-up ones beside them that the kernel accepts.
-llvm::Expected<reference::Buffers> acceptedInputs(LoadedObject &object, const Signature &program, Chosen chosen, int threads) {
-  if (hasGivenInputs() && chosen.empty())
-    return gatherInputs(program);
-  auto given = givenInputs(program);
-  if (!given)
-    return given.takeError();
-  llvm::erase_if(chosen, [&](const auto &each) { return !hasAxis(program, each.first); });
-  auto extents = extentsFrom(program, chosen);
-  if (!extents)
-    return extents.takeError();
-  for (unsigned attempt = 0;; ++attempt) {
-    auto inputs = makeInputs(program, *extents, reference::inputCases().front(), chosenSeed(), attempt / 2,
-                             /*least=*/attempt % 2);
-    if (!inputs)
-      return inputs.takeError();
-    for (const auto &[name, buffer] : *given)
-      (*inputs)[name] = buffer;
-    auto call = Call::prepare(object, program, *inputs, threads);
-    if (!call)
-      return call.takeError();
-    llvm::Error error = (*call)->run();
-    if (!error)
-      return inputs;
-    if (attempt / 2 == lastShrink)
-      return std::move(error);
-    llvm::consumeError(std::move(error));
-  }
-}
-
 llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program, const Chosen &chosen, int threads) {
   auto inputs = acceptedInputs(object, program, chosen, threads);
   if (!inputs)
@@ -196,9 +114,9 @@ llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program
   Candidate candidate;
   candidate.kernel = program.name.str();
   candidate.extents = extentsText(program, *extents);
-  candidate.call = std::move(*call);
+  candidate.timed.call = std::move(*call);
   candidate.operations = *operations;
-  candidate.bytes = double(candidate.call->argumentBytes());
+  candidate.bytes = double(candidate.timed.call->argumentBytes());
   return candidate;
 }
 
@@ -207,10 +125,10 @@ Report reportOn(const Candidate &candidate, const MachineLimits &limits, int thr
   report.kernel = candidate.kernel;
   report.extents = candidate.extents;
   report.threads = threads;
-  report.median = median(candidate.seconds);
-  report.minimum = *std::min_element(candidate.seconds.begin(), candidate.seconds.end());
+  report.median = median(candidate.timed.seconds);
+  report.minimum = *llvm::min_element(candidate.timed.seconds);
   std::vector<double> deviations;
-  for (double seconds : candidate.seconds)
+  for (double seconds : candidate.timed.seconds)
     deviations.push_back(std::abs(seconds - report.median));
   report.spread = median(deviations) / report.median;
   report.operations = candidate.operations;
@@ -218,10 +136,6 @@ Report reportOn(const Candidate &candidate, const MachineLimits &limits, int thr
   report.fma = limits.fma;
   report.read = limits.read;
   return report;
-}
-
-int threadCount() {
-  return threads > 0 ? int(threads) : int(llvm::hardware_concurrency().compute_thread_count());
 }
 
 llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module) {

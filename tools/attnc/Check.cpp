@@ -159,6 +159,8 @@ std::string command(const Driver &driver, const Signature &program) {
     text += " -D " + axis + "=" + std::to_string(extent);
   if (!driver.getOptions().schedulePath.empty())
     text += " --schedule=" + quoted(driver.getOptions().schedulePath);
+  if (!driver.getOptions().tuningPath.empty())
+    text += " --tuning=" + quoted(driver.getOptions().tuningPath);
   if (!objectPath.empty())
     text += " --object=" + quoted(objectPath);
   return text;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
 #include "compiler/decide/StageSchedules.h"
+#include "schedules/CostModel.h"
 #include "dialects/reference/Compare.h"
 #include "dialects/reference/Interpreter.h"
 #include "tools/attnc/Arguments.h"
@@ -74,6 +75,15 @@ int printEachChange(Session &session) {
       break;
   }
   return success;
+}
+
+/// Why each stage's schedule is as it is, as comments.
+void printReasons(mlir::ModuleOp decided, const Target &target) {
+  for (auto [stage, facts] : llvm::zip(schedulesOf(decided), factsOf(decided))) {
+    llvm::outs() << "# " << stage.kernel << ", " << stageShapeName(stage.kind) << ' ' << stage.name << '\n';
+    for (const std::string &line : explain(stage.schedule, facts, target))
+      llvm::outs() << "#   " << line << '\n';
+  }
 }
 
 /// Compares what a stage computes with what the first one does.
@@ -188,6 +198,12 @@ int attnc::runInspect() {
     auto decided = moduleAfter(*session, "decide");
     if (!decided)
       return failure;
+    auto target = findTarget(session->driver->getOptions().targets.front());
+    if (!target) {
+      printError(target.takeError());
+      return failure;
+    }
+    printReasons(*decided, *target);
     llvm::outs() << printSchedules(schedulesOf(*decided));
     return success;
   }

@@ -39,6 +39,10 @@ cl::SubCommand &attnc::benchCommand() {
   static cl::SubCommand command("bench", "Time the compiled kernel against this machine's limits");
   return command;
 }
+cl::SubCommand &attnc::tuneCommand() {
+  static cl::SubCommand command("tune", "Search for faster schedules by measurement");
+  return command;
+}
 cl::SubCommand &attnc::formatCommand() {
   static cl::SubCommand command("format", "Print the spec in its usual form");
   return command;
@@ -47,24 +51,27 @@ cl::SubCommand &attnc::formatCommand() {
 cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC.attn"), cl::sub(cl::SubCommand::getAll()));
 cl::opt<std::string> attnc::kernelName("kernel", cl::desc("Only this attention of the file"), cl::value_desc("name"),
                                        cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(interpretCommand()),
-                                       cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()));
+                                       cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::list<std::string> defines("D", cl::Prefix, cl::desc("Fix an extent while compiling"),
                                      cl::value_desc("AXIS=extent"), cl::sub(compileCommand()), cl::sub(runCommand()),
                                      cl::sub(interpretCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
-                                     cl::sub(benchCommand()));
+                                     cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::list<std::string> importFolders("I", cl::Prefix, cl::desc("Look for imported files in this folder too"),
                                            cl::value_desc("folder"), cl::sub(compileCommand()), cl::sub(runCommand()),
                                            cl::sub(interpretCommand()), cl::sub(checkCommand()),
-                                           cl::sub(inspectCommand()), cl::sub(benchCommand()));
+                                           cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::opt<std::string> targetNames("target",
                                         cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, aarch64"),
                                         cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
                                         cl::sub(runCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
-                                        cl::sub(benchCommand()));
+                                        cl::sub(benchCommand()), cl::sub(tuneCommand()));
 cl::opt<std::string> attnc::schedulePath("schedule",
                                          cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
                                          cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
                                          cl::sub(checkCommand()), cl::sub(benchCommand()));
+static cl::opt<std::string> tuningPath("tuning", cl::desc("Use what `attnc tune` wrote to a file, where it still holds"),
+                                       cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
+                                       cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()));
 static cl::opt<attn::Remarks> remarks(
     "remarks", cl::desc("Tell what became of each program, at its place in the spec"), cl::init(attn::Remarks::None),
     cl::values(clEnumValN(attn::Remarks::None, "none", "Nothing (default)"),
@@ -72,7 +79,7 @@ static cl::opt<attn::Remarks> remarks(
                clEnumValN(attn::Remarks::All, "all", "What was fused, too")),
     cl::sub(compileCommand()), cl::sub(inspectCommand()));
 cl::opt<int> attnc::threads("threads", cl::desc("Threads to run on (default: all)"), cl::init(0), cl::sub(runCommand()),
-                            cl::sub(benchCommand()));
+                            cl::sub(benchCommand()), cl::sub(tuneCommand()));
 
 void attnc::printError(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "attnc") << message << '\n';
@@ -116,7 +123,10 @@ llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
   options.kernel = kernelName;
   options.importFolders = importFolders;
   options.libraryFolder = libraryFolder();
+  if (!schedulePath.empty() && !tuningPath.empty())
+    return llvm::createStringError("--schedule and --tuning both say how kernels run: give one of them");
   options.schedulePath = schedulePath;
+  options.tuningPath = tuningPath;
   options.remarks = remarks;
   options.targets.clear();
   for (llvm::StringRef target : llvm::split(llvm::StringRef(targetNames), ','))

@@ -33,6 +33,7 @@ llvm::cl::SubCommand &interpretCommand();
 llvm::cl::SubCommand &checkCommand();
 llvm::cl::SubCommand &inspectCommand();
 llvm::cl::SubCommand &benchCommand();
+llvm::cl::SubCommand &tuneCommand();
 llvm::cl::SubCommand &formatCommand();
 
 extern llvm::cl::opt<std::string> specPath;
@@ -43,7 +44,7 @@ extern llvm::cl::opt<int> threads;
 /// `B=2,S=10` as axes with extents.
 llvm::Expected<std::vector<std::pair<std::string, int64_t>>> parseExtents(llvm::ArrayRef<std::string> texts);
 
-/// What -D, -I, --kernel, --target and --schedule say.
+/// What -D, -I, --kernel, --target, --schedule and --tuning say.
 llvm::Expected<attn::DriverOptions> driverOptions();
 
 /// Prints `attnc: error: ...`.
@@ -56,6 +57,7 @@ int runInterpret();
 int runCheck();
 int runInspect();
 int runBench();
+int runTune();
 int runFormat();
 
 } // namespace attnc

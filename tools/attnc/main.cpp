@@ -14,7 +14,7 @@ static llvm::ArrayRef<Subcommand> subcommands() {
   static const Subcommand list[] = {
     {compileCommand(), runCompile}, {runCommand(), runRun},         {interpretCommand(), runInterpret},
     {checkCommand(), runCheck},     {inspectCommand(), runInspect}, {benchCommand(), runBench},
-    {formatCommand(), runFormat},
+    {tuneCommand(), runTune},       {formatCommand(), runFormat},
   };
   return list;
 }

@@ -6,13 +6,14 @@ attn_add_library(name
   [DEFINES W=4096 ...]         extents that are fixed now
   [IMPORTS folder ...]         where the specs' imports are looked for, besides the spec's own folder and the library
   [SCHEDULE file]              how the kernels run, in place of what the compiler would choose
+  [TUNING file]                what `attnc tune` found for them; not together with SCHEDULE
   [CHECK])                     ctest also checks each spec's kernels against the reference interpreter
 
 A static library. Linking it brings the directory of the headers and the runtime. Each spec is compiled by a command of
 its own, so a changed spec rebuilds its own kernels only, and specs are compiled in parallel.
 ]]
 function(attn_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECK" "SCHEDULE" "SOURCES;TARGETS;DEFINES;IMPORTS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "CHECK" "SCHEDULE;TUNING" "SOURCES;TARGETS;DEFINES;IMPORTS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "attn_add_library(${name}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -37,6 +38,10 @@ function(attn_add_library name)
   if(ARG_SCHEDULE)
     get_filename_component(schedule "${ARG_SCHEDULE}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
     list(APPEND options "--schedule=${schedule}")
+  endif()
+  if(ARG_TUNING)
+    get_filename_component(tuning "${ARG_TUNING}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+    list(APPEND options "--tuning=${tuning}")
   endif()
 
   set(objects)
