@@ -191,6 +191,9 @@ Value Expressions::computeScalar(Operation &op, IRMapping &scalars) {
   SmallVector<Value> operands;
   for (Value operand : op.getOperands())
     operands.push_back(scalars.lookup(operand));
+  bool divides = isa<arith::DivFOp>(op) && isa<VectorType>(operands[0].getType()) && operands[1].getType().isF32();
+  if (divides)
+    return emitQuotient(f, operands[0], operands[1]);
   unify(operands);
   bool isF32 = !operands.empty() && getElementTypeOrSelf(operands[0].getType()).isF32();
   if (isa<math::ExpOp>(op) && getElementTypeOrSelf(operands[0].getType()).isF64())

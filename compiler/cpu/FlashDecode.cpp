@@ -190,12 +190,16 @@ std::pair<Value, Value> DecodeTask::boundsOf(unsigned range) {
   return {low, high};
 }
 
-/// Statistics and mixes before any key; gives those of the keys [from, to) from the first to the last that is seen.
+/// Mixes before any key.
+void DecodeTask::startMixes(Value queries) {
+  for (const FlashScratch::Part &mix : partial.mix)
+    f.loop(mix.offset, f.add(mix.offset, f.mul(mix.pitch, queries)), f.i64(shape.lanes),
+           [&](Value at) { f.store(floats(0.0), base, at); });
+}
+
+/// Statistics before any key; gives those of the keys [from, to) from the first to the last that is seen.
 std::pair<Value, Value> DecodeTask::startQueries(Value from, Value to) {
   OpBuilder &b = f.builder();
-  for (const FlashScratch::Part &mix : partial.mix)
-    loop(mix.offset, f.add(mix.offset, f.mul(mix.pitch, queryBlocks)), shape.lanes,
-         [&](Value at) { f.store(floats(0.0), base, at); });
   bool hasRanges = flash.getNumRanges() > 0;
   Values init{hasRanges ? to : from, hasRanges ? from : to};
   Values seen = overQueries(init, [&](Value query, ValueRange carried) -> Values {
@@ -329,8 +333,13 @@ void DecodeTask::emitChunk(Value entry, Value chunk) {
   chunkStart = f.mul(chunk, f.i64(shape.chunk));
   Value end = f.min(expressions.extentAt(keyAxis()), f.add(chunkStart, f.i64(shape.chunk)));
   auto [first, last] = startQueries(chunkStart, end);
-  Value low = first, high = last;
-  when(f.less(low, high), [&] {
+  Value low = first, high = last, sees = f.less(low, high);
+  // A chunk that no query sees leaves a sum of 0, and then nobody asks for its mixes.
+  if (isSoftmax())
+    when(expressions.either(sees, isOnly), [&] { startMixes(queryBlocks); });
+  else
+    startMixes(queryBlocks);
+  when(sees, [&] {
     packQueries();
     direct = locateRows(low, high);
     endKey = high;

@@ -87,6 +87,7 @@ private:
   Value partialOf(Value entry, Value chunk);
   void overQueries(llvm::function_ref<void(Value number)> body);
   Values overQueries(mlir::ValueRange init, llvm::function_ref<Values(Value number, mlir::ValueRange)> body);
+  void startMixes(Value queries);
   std::pair<Value, Value> startQueries(Value from, Value to);
   std::pair<Value, Value> boundsOf(unsigned range);
   void packQueries();
@@ -108,6 +109,7 @@ private:
   void emitMix(unsigned value, const Tile &tile, Value firstQuery, Value first, Value isPlain);
   Values mixOver(unsigned value, const Tile &tile, Value firstQuery, Value first, mlir::ValueRange sums, bool isPlain,
                  bool isWhole);
+  void addMixes(Value query, Value from, Value factor);
   void finish();
 
   // Small helpers.

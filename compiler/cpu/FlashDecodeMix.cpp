@@ -161,6 +161,17 @@ void DecodeTask::finish() {
   });
 }
 
+/// Adds the mixes of a query in the partial at `from`, times a factor.
+void DecodeTask::addMixes(Value query, Value from, Value factor) {
+  Value factors = f.splat(factor, shape.lanes);
+  for (const FlashScratch::Part &mix : partial.mix) {
+    Value row = at(mix, query);
+    f.loop(row, f.add(row, mix.pitch), f.i64(shape.lanes), [&](Value at) {
+      f.store(math::FmaOp::create(f.builder(), f.loc(), loadLanes(from, at), factors, loadLanes(base, at)), base, at);
+    });
+  }
+}
+
 LogicalResult DecodeTask::emitMerge(Value task, llvm::function_ref<Value(Expressions &)> takes) {
   OpBuilder &b = f.builder();
   Location loc = f.loc();
@@ -172,9 +183,7 @@ LogicalResult DecodeTask::emitMerge(Value task, llvm::function_ref<Value(Express
     Value chunks = ownChunks();
     when(f.less(f.i64(1), chunks), [&] {
       base = f.address(scratch, ownPartial, b.getF32Type());
-      for (const FlashScratch::Part &mix : partial.mix)
-        f.loop(mix.offset, f.add(mix.offset, f.mul(mix.pitch, queries)), f.i64(shape.lanes),
-               [&](Value at) { f.store(floats(0.0), base, at); });
+      startMixes(queries);
       loop(f.i64(0), queries, 1, [&](Value query) {
         Value maximumAt = f.add(partial.maximum, query), sumAt = f.add(partial.sum, query), shift;
         if (isSoftmax()) {
@@ -193,19 +202,19 @@ LogicalResult DecodeTask::emitMerge(Value task, llvm::function_ref<Value(Express
           f.store(kept, base, keptAt);
         }
         Value total = f.loop(f.i64(0), chunks, f.i64(1), {number(0.0)}, [&](Value chunk, ValueRange carried) -> Values {
-          Value from = partialOf(task, chunk), factor = number(1.0), sum = carried[0];
-          if (isSoftmax()) {
-            factor = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, loadFloat(from, maximumAt), shift));
-            sum = math::FmaOp::create(b, loc, loadFloat(from, sumAt), factor, sum);
+          Value from = partialOf(task, chunk);
+          if (!isSoftmax()) {
+            addMixes(query, from, number(1.0));
+            return {carried[0]};
           }
-          for (const FlashScratch::Part &mix : partial.mix) {
-            Value row = at(mix, query);
-            f.loop(row, f.add(row, mix.pitch), f.i64(shape.lanes), [&](Value at) {
-              Value more = math::FmaOp::create(b, loc, loadLanes(from, at), f.splat(factor, shape.lanes), loadLanes(base, at));
-              f.store(more, base, at);
-            });
-          }
-          return {sum};
+          Value own = loadFloat(from, sumAt);
+          Value hasKeys = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, own, number(0.0));
+          auto add = [&]() -> Values {
+            Value factor = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, loadFloat(from, maximumAt), shift));
+            addMixes(query, from, factor);
+            return {math::FmaOp::create(b, loc, own, factor, carried[0])};
+          };
+          return f.choose(hasKeys, own.getType(), add, [&] { return Values(carried); });
         })[0];
         if (isSoftmax())
           f.store(total, base, sumAt);

@@ -142,6 +142,22 @@ Value attn::emitLog(FunctionScope &f, Value x) {
   return where(arith::CmpFPredicate::ULT, 0.0, v.number(std::numeric_limits<double>::quiet_NaN()), result);
 }
 
+Value attn::emitQuotient(FunctionScope &f, Value lanes, Value divisor) {
+  Floats v{f, divisor.getType()};
+  OpBuilder &b = f.builder();
+  // The reciprocal of what is very large or very small is none of f32: half of such an exponent is left for a second product.
+  Value size = math::AbsFOp::create(b, f.loc(), divisor);
+  auto beyond = [&](arith::CmpFPredicate how, double limit, double factor, Value otherwise) -> Value {
+    Value is = arith::CmpFOp::create(b, f.loc(), how, size, v.number(limit));
+    return arith::SelectOp::create(b, f.loc(), is, v.number(factor), otherwise);
+  };
+  Value scale = beyond(arith::CmpFPredicate::OGT, 0x1p100, 0x1p-64,
+                       beyond(arith::CmpFPredicate::OLT, 0x1p-100, 0x1p64, v.number(1.0)));
+  Value reciprocal = arith::DivFOp::create(b, f.loc(), v.number(1.0), v.mul(divisor, scale));
+  int64_t count = cast<VectorType>(lanes.getType()).getNumElements();
+  return v.mul(v.mul(lanes, f.splat(reciprocal, count)), f.splat(scale, count));
+}
+
 /// By way of f64, whose bits take an integer below 2^52 apart without a conversion that some machines lack.
 Value attn::emitIntegerToFloat(FunctionScope &f, Value x, Type type) {
   OpBuilder &b = f.builder();

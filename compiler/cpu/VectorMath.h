@@ -26,6 +26,9 @@ mlir::Value emitTanh(FunctionScope &f, mlir::Value x);
 /// The natural logarithm over all of f32, within 1 ulp.
 mlir::Value emitLog(FunctionScope &f, mlir::Value x);
 
+/// Lanes of f32 over one divisor, by its reciprocal, which leaves the loops: within 2 ulp.
+mlir::Value emitQuotient(FunctionScope &f, mlir::Value lanes, mlir::Value divisor);
+
 /// Lanes of i64 as f32 or f64. Machines without AVX-512 convert them one by one.
 mlir::Value emitIntegerToFloat(FunctionScope &f, mlir::Value x, mlir::Type type);
 

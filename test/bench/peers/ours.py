@@ -79,7 +79,7 @@ def paged(x, dtype):
     padded[:, :, :keys] = x
     rows = padded.transpose(0, 2, 1, 3).reshape(batch * pages, 16, heads, width)
     order = np.random.default_rng(1).permutation(batch * pages)
-    pool = np.empty_like(rows)
+    pool = np.empty(rows.shape, dtype)
     pool[order] = rows
     return pool, order.reshape(batch, pages).astype(np.int32)
 
