@@ -42,9 +42,9 @@ static Value lanesOf(FunctionScope &f, bool isTruth, int64_t lanes, int64_t numb
 static bool isTruth(Value leaf) { return valueType(leaf).isCondition(); }
 
 /// Extremes in lanes, of nothing.
-TileExtremes<Value> FlashTask::noExtremes(Value leaf) {
+TileExtremes<Value> FlashTask::noExtremes(Value leaf, int64_t lanes) {
   bool truth = isTruth(leaf);
-  return {lanesOf(f, truth, shape.lanes, truth ? 1 : most), lanesOf(f, truth, shape.lanes, truth ? 0 : least)};
+  return {lanesOf(f, truth, lanes, truth ? 1 : most), lanesOf(f, truth, lanes, truth ? 0 : least)};
 }
 
 /// Extremes in lanes with one element more in each; an element that is absent may be anything, one that does not exist
@@ -53,12 +53,13 @@ TileExtremes<Value> FlashTask::extremesWith(TileExtremes<Value> lanes, Datum dat
   OpBuilder &b = f.builder();
   Location loc = f.loc();
   Value value = datum.value;
+  int64_t count = cast<VectorType>(value.getType()).getNumElements();
   bool truth = getElementTypeOrSelf(value.getType()).isInteger(1);
   int64_t low = truth ? 0 : least, high = truth ? 1 : most;
   if (truth)
-    value = arith::ExtUIOp::create(b, loc, f.vectorOf(shape.lanes, b.getI8Type()), value);
+    value = arith::ExtUIOp::create(b, loc, f.vectorOf(count, b.getI8Type()), value);
   auto chosen = [&](Value condition, Value x, int64_t otherwise) -> Value {
-    return condition ? arith::SelectOp::create(b, loc, condition, x, lanesOf(f, truth, shape.lanes, otherwise)).getResult() : x;
+    return condition ? arith::SelectOp::create(b, loc, condition, x, lanesOf(f, truth, count, otherwise)).getResult() : x;
   };
   Value smallest = chosen(exists, chosen(datum.present, value, low), high);
   Value largest = chosen(exists, chosen(datum.present, value, high), low);
@@ -84,7 +85,7 @@ void FlashTask::storeLeaves(Value number) {
   for (auto [i, leaf] : llvm::enumerate(tiles.leaves)) {
     if (leaf.side != TileLeaf::Row)
       continue;
-    TileExtremes<Value> lanes = noExtremes(leaf.value);
+    TileExtremes<Value> lanes = noExtremes(leaf.value, shape.lanes);
     for (int64_t v = 0; v < shape.vectors; ++v)
       lanes = extremesWith(lanes, expressions.evaluateLanes(leaf.value, v), expressions.laneMask(v));
     TileExtremes<Value> extremes = reduced(lanes);
@@ -94,17 +95,17 @@ void FlashTask::storeLeaves(Value number) {
 }
 
 /// Visits keys [from, end) of the only key axis along lanes: whole vectors, which need no mask, then the rest.
-FunctionScope::Values FlashTask::overKeyLanes(Value from, Value end, ValueRange init,
+FunctionScope::Values FlashTask::overKeyLanes(Expressions &x, Value from, Value end, ValueRange init,
                                               llvm::function_ref<Values(ValueRange carried)> body) {
-  Value lanes = f.i64(shape.lanes);
+  Value lanes = f.i64(x.getLanes());
   Value rest = f.add(from, f.mul(f.div(f.sub(end, from), lanes), lanes));
   auto loop = [&](Value from, Value to, ValueRange init, bool isMasked) {
     return f.loop(from, to, lanes, init, [&](Value first, ValueRange carried) {
-      expressions.enter(first.getParentBlock()->getParentOp());
-      expressions.bindLanes(axes.keys.front(), {first}, {isMasked ? maskBelow(f, first, end, shape.lanes) : Value()});
-      expressions.markExisting(axes.keys.front());
+      x.enter(first.getParentBlock()->getParentOp());
+      x.bindLanes(axes.keys.front(), {first}, {isMasked ? maskBelow(f, first, end, x.getLanes()) : Value()});
+      x.markExisting(axes.keys.front());
       Values next = body(carried);
-      expressions.leave();
+      x.leave();
       return next;
     });
   };
@@ -121,7 +122,7 @@ FunctionScope::Values FlashTask::keyExtremes(Value firstKey, Value length) {
     return {};
   Values init;
   for (Value leaf : leaves) {
-    TileExtremes<Value> none = noExtremes(leaf);
+    TileExtremes<Value> none = noExtremes(leaf, shape.lanes);
     init.append({none.smallest, none.largest});
   }
   Value end = f.add(firstKey, length);
@@ -136,7 +137,7 @@ FunctionScope::Values FlashTask::keyExtremes(Value firstKey, Value length) {
   };
   Values found;
   if (axes.keys.size() == 1)
-    found = overKeyLanes(firstKey, end, init, add);
+    found = overKeyLanes(expressions, firstKey, end, init, add);
   else
     found = f.loop(firstKey, end, f.i64(1), init, [&](Value key, ValueRange carried) {
       expressions.enter(key.getParentBlock()->getParentOp());
@@ -153,8 +154,20 @@ FunctionScope::Values FlashTask::keyExtremes(Value firstKey, Value length) {
   return ends;
 }
 
+/// Asks for the row that the point lies in, from a key on: rows of a table lie so far apart that no machine foresees them.
+void FlashTask::askAhead(Expressions &x, ReadOp read, Value key) {
+  x.enter(nullptr);
+  x.bind(axes.keys.front(), key);
+  x.markExisting(axes.keys.front());
+  Value address = x.locate(read).value;
+  x.leave();
+  OpBuilder &b = f.builder();
+  Value pointer = LLVM::IntToPtrOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), address);
+  LLVM::Prefetch::create(b, f.loc(), pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+}
+
 /// The extremes of what is stored per pair, over the queries of a block and the keys of a tile that it sees, read along
-/// the keys.
+/// the keys: of truth values, which are bytes, as many at once as fill a register.
 TileExtremes<Value> FlashTask::pairExtremes(Value leaf, Value block, Value firstKey, const KeyRange &keys,
                                             Operation *loop) {
   Value queries = f.i64(1), firstQuery;
@@ -164,21 +177,26 @@ TileExtremes<Value> FlashTask::pairExtremes(Value leaf, Value block, Value first
     queries = f.min(f.i64(shape.queries), f.sub(expressions.extentAt(axes.lane), firstQuery));
     expressions.leave();
   }
-  TileExtremes<Value> none = noExtremes(leaf);
+  Expressions x(f, isTruth(leaf) ? 4 * shape.lanes : shape.lanes);
+  TileExtremes<Value> none = noExtremes(leaf, x.getLanes());
   Value from = f.add(firstKey, keys.low), end = f.add(firstKey, keys.high);
   Values found = f.loop(f.i64(0), queries, f.i64(1), {none.smallest, none.largest}, [&](Value query, ValueRange outer) {
-    expressions.enter(query.getParentBlock()->getParentOp());
-    bindRow(block);
-    if (axes.lane) {
-      expressions.bind(axes.lane, f.add(firstQuery, query));
-      expressions.markExisting(axes.lane);
+    x.enter(query.getParentBlock()->getParentOp());
+    for (StringAttr axis : axes.batch) {
+      x.bind(axis, expressions.indexAlong(axis));
+      x.markExisting(axis);
     }
-    Values next = overKeyLanes(from, end, outer, [&](ValueRange carried) -> Values {
-      TileExtremes<Value> lanes = extremesWith({carried[0], carried[1]}, expressions.evaluateLanes(leaf),
-                                               expressions.laneMask());
+    bindRow(x, block);
+    if (axes.lane) {
+      x.bind(axes.lane, f.add(firstQuery, query));
+      x.markExisting(axes.lane);
+    }
+    askAhead(x, leaf.getDefiningOp<ReadOp>(), f.add(firstKey, f.i64(2 * shape.keyTile)));
+    Values next = overKeyLanes(x, from, end, outer, [&](ValueRange carried) -> Values {
+      TileExtremes<Value> lanes = extremesWith({carried[0], carried[1]}, x.evaluateLanes(leaf), x.laneMask());
       return {lanes.smallest, lanes.largest};
     });
-    expressions.leave();
+    x.leave();
     return next;
   });
   return reduced({found[0], found[1]});

@@ -60,18 +60,18 @@ void FlashTask::bindKey(Value key) {
 //===----------------------------------------------------------------------===//
 
 /// Binds the axes of rows that are not along lanes.
-void FlashTask::bindRow(Value block) {
+void FlashTask::bindRow(Expressions &x, Value block) {
   Values counts;
   for (StringAttr axis : axes.rows)
     counts.push_back(f.extent(axis));
   for (auto [axis, index] : llvm::zip(axes.rows, splitTask(f, f.rem(block, otherRows()), counts)))
-    expressions.bind(axis, index);
+    x.bind(axis, index);
 }
 
 /// Binds the rows and lanes of a block. Blocks that share a range of queries lie
 /// together, so that a tile covers few keys.
 void FlashTask::bindBlock(Value block) {
-  bindRow(block);
+  bindRow(expressions, block);
   if (!axes.lane)
     return;
   Value firstQuery = firstQueryOf(block), extent = expressions.extentAt(axes.lane);

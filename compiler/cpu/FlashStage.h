@@ -160,12 +160,13 @@ private:
   bool hasMap() { return tiles.condition.isUseful(); }
   TileExtremes<Value> extremesWith(TileExtremes<Value> lanes, Datum datum, Value exists);
   TileExtremes<Value> reduced(TileExtremes<Value> lanes);
-  TileExtremes<Value> noExtremes(Value leaf);
+  TileExtremes<Value> noExtremes(Value leaf, int64_t lanes);
   void storeLeaves(Value number);
   Values keyExtremes(Value firstKey, Value length);
   TileExtremes<Value> pairExtremes(Value leaf, Value block, Value firstKey, const KeyRange &keys, mlir::Operation *loop);
-  void bindRow(Value block);
-  Values overKeyLanes(Value from, Value end, mlir::ValueRange init,
+  void askAhead(Expressions &x, ReadOp read, Value key);
+  void bindRow(Expressions &x, Value block);
+  Values overKeyLanes(Expressions &x, Value from, Value end, mlir::ValueRange init,
                       llvm::function_ref<Values(mlir::ValueRange carried)> body);
   Value answerTile(Value firstBlock, Value count, Value firstKey, Value length);
 
