@@ -456,3 +456,37 @@ attn.program @flash_c5_most(in "x" %x : !attn.ref<[S, E], f32>, out "y" %y : !at
     attn.yield %raw : !attn.value<[S, T], f32>
   }
 }
+
+// -----
+// flash_c6 normaliser
+attn.program @flash_c6_normaliser(in "x" %x : !attn.ref<[S, E], f32>, out "y" %y : !attn.ref<[S], f32>) axes [<S = x.0>, <E = x.1>, <T = S>, <I = E>] facts [] {
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %v = attn.read %x[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[E, S], f32>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %i = attn.index "I" : !attn.value<[I], i64>
+  %k = attn.read %x[%t, %e] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], f32>
+  %u = attn.read %x[%t, %i] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[I], i64>) -> !attn.value<[I, T], f32>
+  // expected-error @below {{only weights of a softmax are changed}}
+  %r = attn.flash identity queries(%v) keys(%k) contracted [["E"]] values(%u) over ["T"] : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>, !attn.value<[I, T], f32>) -> !attn.value<[I, S], f32> {
+  ^bb0(%raw : !attn.value<[S, T], f32>, %weight : !attn.value<[S, T], f32>):
+    attn.yield %raw, %weight : !attn.value<[S, T], f32>, !attn.value<[S, T], f32>
+  }
+}
+
+// -----
+// flash_c6 type
+attn.program @flash_c6_type(in "x" %x : !attn.ref<[S, E], f32>, out "y" %y : !attn.ref<[S], f32>) axes [<S = x.0>, <E = x.1>, <T = S>, <I = E>] facts [] {
+  %s = attn.index "S" : !attn.value<[S], i64>
+  %e = attn.index "E" : !attn.value<[E], i64>
+  %v = attn.read %x[%s, %e] : (!attn.ref<[S, E], f32>, !attn.value<[S], i64>, !attn.value<[E], i64>) -> !attn.value<[E, S], f32>
+  %t = attn.index "T" : !attn.value<[T], i64>
+  %i = attn.index "I" : !attn.value<[I], i64>
+  %k = attn.read %x[%t, %e] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[E], i64>) -> !attn.value<[E, T], f32>
+  %u = attn.read %x[%t, %i] : (!attn.ref<[S, E], f32>, !attn.value<[T], i64>, !attn.value<[I], i64>) -> !attn.value<[I, T], f32>
+  // expected-error @below {{a weight has the type of the score, changed or not}}
+  %r = attn.flash softmax queries(%v) keys(%k) contracted [["E"]] values(%u) over ["T"] : (!attn.value<[E, S], f32>, !attn.value<[E, T], f32>, !attn.value<[I, T], f32>) -> !attn.value<[I, S], f32> {
+  ^bb0(%raw : !attn.value<[S, T], f32>, %weight : !attn.value<[T], f32>):
+    attn.yield %raw, %weight : !attn.value<[S, T], f32>, !attn.value<[T], f32>
+  }
+}
