@@ -9,8 +9,10 @@ using namespace attn;
 
 /// Queries in a tile where caches allow it: each key tile is packed and read once per query tile.
 static constexpr int64_t wantedQueries = 192;
-/// Keys in a tile: their scores for one register block, 60 x 16 x 4 bytes, leave most of L1 to the operands.
+/// Keys in a tile: their scores for one register block, 64 x 24 x 4 bytes, leave most of L1 to the operands.
 static constexpr int64_t wantedKeys = 64;
+/// The same where L2 is large beside the tiles: sums are put away half as often, and the scores come from L2 in time.
+static constexpr int64_t manyKeys = 128;
 static constexpr int64_t unusedDepth = 256;
 /// Keys in a task of the decode form: enough to pay for its start and for the merge, few enough to share out one sequence.
 static constexpr int64_t wantedChunk = 256;
@@ -22,31 +24,33 @@ static constexpr int64_t wantedDepth = 512;
 /// The largest multiple of `step` up to `wanted`, at least one step.
 static int64_t multipleUpTo(int64_t wanted, int64_t step) { return std::max(wanted / step, int64_t(1)) * step; }
 
-/// 6 x 2 and 8 x 3 accumulators are what 16 and 32 registers hold beside their operands: enough independent
-/// multiply-adds to fill both units for their whole latency.
+/// 4 x 3 and 8 x 3 accumulators are what 16 and 32 registers hold beside their operands: enough independent
+/// multiply-adds to fill both units for their whole latency, with the fewest loads beside them.
 static void chooseRegisterBlock(Schedule &schedule, const Target &target) {
-  bool many = target.vectorRegisters >= 32;
   schedule.lanes = target.lanes;
-  schedule.vectors = many ? 3 : 2;
-  schedule.rows = many ? 8 : 6;
+  schedule.vectors = 3;
+  schedule.rows = target.vectorRegisters >= 32 ? 8 : 4;
 }
 
-static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, int64_t room) {
+static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const Target &target) {
   schedule.decodeQueries = schedule.lanes * schedule.vectors / 2;
   schedule.decodeChunk = wantedChunk;
-  int64_t width = schedule.lanes * schedule.vectors;
+  Schedule larger = schedule;
+  larger.keyTile = multipleUpTo(manyKeys, schedule.rows);
+  if (4 * flashTileBytes(larger, facts) <= target.l2Bytes)
+    schedule = larger;
+  int64_t room = target.l1Bytes + target.l2Bytes, width = schedule.lanes * schedule.vectors;
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;
   while (flashTileBytes(schedule, facts) > room && schedule.keyTile > schedule.rows)
     schedule.keyTile -= schedule.rows;
 }
 
-/// 6 x 4 reads 10 vectors and scalars for 24 multiply-adds, 8 x 3 reads 11.
+/// 6 x 4 reads 10 vectors and scalars for 24 multiply-adds, 8 x 3 reads 11. 6 x 2 reads one more than 4 x 3, but its
+/// width divides that of most layers.
 static void chooseContractTiles(Schedule &schedule, const StageFacts &facts, const Target &target) {
-  if (target.vectorRegisters >= 32) {
-    schedule.vectors = 4;
-    schedule.rows = 6;
-  }
+  schedule.vectors = target.vectorRegisters >= 32 ? 4 : 2;
+  schedule.rows = 6;
   schedule.queryTile = schedule.lanes * schedule.vectors;
   schedule.keyTile = multipleUpTo(wantedRows, schedule.rows);
   schedule.depthTile = wantedDepth;
@@ -64,7 +68,7 @@ Schedule attn::chooseSchedule(const StageFacts &facts, const Target &target) {
   schedule.keyTile = multipleUpTo(wantedKeys, schedule.rows);
   schedule.depthTile = unusedDepth;
   if (facts.kind == StageShape::Flash)
-    chooseFlashTiles(schedule, facts, target.l1Bytes + target.l2Bytes);
+    chooseFlashTiles(schedule, facts, target);
   else if (facts.kind == StageShape::Contract)
     chooseContractTiles(schedule, facts, target);
   return schedule;
