@@ -149,7 +149,10 @@ struct LowerToCpu : attn::impl::LowerToCpuBase<LowerToCpu> {
     // Logarithms, sines and the like in lanes: MLIR's polynomials.
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // Blocks are as the emitters made them: nothing to merge or to remove.
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
   }
 };
