@@ -270,6 +270,7 @@ def Attn_WriteOp : Attn_Op<"write", [AttrSizedOperandSegments, DeclareOpInterfac
 // Fused
 //===----------------------------------------------------------------------===//
 
+// Beside what is described here the region may take a weight, and yield what is mixed in its place: FlashWeights.h, flash_c6.
 def Attn_FlashOp : Attn_Op<"flash", [Pure, AttrSizedOperandSegments, SingleBlock]> {
   let summary = "scores, normaliser and mixes without a table of scores";
   let description = [{
