@@ -5,6 +5,7 @@
 #include "compiler/cpu/Passes.h"
 #include "compiler/decide/Passes.h"
 #include "compiler/emit/Lower.h"
+#include "compiler/halide/Passes.h"
 #include "compiler/optimize/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -45,6 +46,7 @@ const Stage stages[] = {
        decide.target = options.target;
        decide.schedule = options.schedule;
        passes.addPass(createDecide(decide));
+       passes.addPass(createChooseRoute());
      }},
     {"lower-to-cpu", [](OpPassManager &passes, const PipelineOptions &) { passes.addPass(createLowerToCpu()); }},
     {"llvm", [](OpPassManager &passes, const PipelineOptions &) { buildLowerToLLVM(passes); }},
@@ -78,5 +80,6 @@ void attn::registerAttnPasses() {
   registerOptimizePasses();
   registerDecidePasses();
   registerAttnCpuPasses();
+  registerAttnRoutePasses();
   registerLowerToLLVMPasses();
 }

@@ -48,6 +48,8 @@ if shutil.which("qemu-aarch64-static") and shutil.which("aarch64-linux-gnu-gcc")
     config.available_features.add("qemu-aarch64")
 if shutil.which("qemu-x86_64-static") and "host-x86_64" in config.available_features:
     config.available_features.add("qemu-x86_64")
+if config.halide:
+    config.available_features.add("halide")
 if "-fsanitize" in config.build_flags:
     config.available_features.add("sanitizers")
 for module in ("numpy", "onnx"):

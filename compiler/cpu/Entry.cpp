@@ -23,7 +23,7 @@ struct EntryBuilder {
   Location loc = layout.getKernel().getLoc();
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  FlatSymbolRefAttr descriptor, requirements, lengths;
+  FlatSymbolRefAttr descriptor, requirements, lengths, limits;
   func::FuncOp layoutFunction;
   // Of the function under construction; places stand in its first block, where LLVM makes registers of them.
   Value context, frame, memoryPlace, ownedPlace;
@@ -191,8 +191,10 @@ struct EntryBuilder {
     OpBuilder::InsertionGuard guard(b);
     func::FuncOp function = declare("", /*withBytes=*/false);
     Value status = whenOk(bind(function), [&] {
-      return require(".ragged", lengths,
-                     [&] { return require(".require", requirements, [&] { return runStages(stages); }); });
+      return require(".fits", limits, [&] {
+        return require(".ragged", lengths,
+                       [&] { return require(".require", requirements, [&] { return runStages(stages); }); });
+      });
     });
     func::ReturnOp::create(b, loc, status);
   }
@@ -241,6 +243,10 @@ struct EntryBuilder {
     for (const std::string &condition : raggedConditions(layout))
       texts.push_back(tables.text(condition));
     lengths = tables.table(texts, "lengths");
+    if (find(".fits"))
+      limits = tables.table({tables.text("at most 2^27 elements along an axis, and strides within 2^31: Halide counts in "
+                                         "32 bits (--route=mlir takes any)")},
+                            "limits");
 
     FailureOr<func::FuncOp> workspace = buildWorkspaceLayout(b, layout, findDirect(".scratch"), findDirect(".shared"));
     if (failed(workspace))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Entry.h"
+#include "compiler/cpu/HalideStage.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/Ragged.h"
 #include "compiler/cpu/Requirements.h"
@@ -36,7 +37,7 @@ public:
     makeBytes(".scratch", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitScratchBytes(f); });
     if (llvm::any_of(lowerings, [](auto &lowering) { return lowering->hasFinish(); }))
       makeBytes(".shared", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitSharedBytes(f); });
-    if (failed(lowerRagged()) || failed(lowerRequirements()))
+    if (failed(lowerRagged()) || failed(lowerRequirements()) || failed(lowerFits()))
       return failure();
     shareStages(tasks);
     return buildEntry(kernel->getParentOfType<ModuleOp>(), layout);
@@ -44,6 +45,8 @@ public:
 
 private:
   static std::unique_ptr<StageLowering> makeLowering(StageOp stage) {
+    if (stage->hasAttr("plan"))
+      return makeHalideLowering(stage);
     switch (stage.getKind()) {
     case StageKind::Flash:
       return makeFlashLowering(stage);
@@ -119,6 +122,21 @@ private:
     if (requirements.empty())
       return success();
     return makeCheck(".require", [&](FunctionScope &f) { return emitRequirements(f, requirements); });
+  }
+
+  LogicalResult lowerFits() {
+    SmallVector<StageOp> planned;
+    for (StageOp stage : kernel.getBody().getOps<StageOp>())
+      if (stage->hasAttr("plan"))
+        planned.push_back(stage);
+    if (planned.empty())
+      return success();
+    return makeCheck(".fits", [&](FunctionScope &f) -> FailureOr<Value> {
+      auto number = [&](int32_t value) -> Value {
+        return arith::ConstantOp::create(f.builder(), f.loc(), f.builder().getI32IntegerAttr(value));
+      };
+      return arith::SelectOp::create(f.builder(), f.loc(), emitFits(f, planned), number(0), number(1)).getResult();
+    });
   }
 
   /// The largest need of any stage; stages run one after the other.

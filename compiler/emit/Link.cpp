@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Link.h"
 
+#include "compiler/emit/LinkHalide.h"
 #include "runtime/bind/Embedded.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -160,6 +161,8 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
     auto translated = translate(variant, **machine, triple, context);
     if (!translated)
       return translated.takeError();
+    if (llvm::Error error = linkHalideTasks(*translated->module, variant))
+      return std::move(error);
     std::string suffix = suffixOf(variant.target);
     own(*translated->module, variant, translated->entries, suffix);
     for (const std::string &entry : translated->entries)

@@ -51,6 +51,17 @@ int32_t attn_workers(const attn_context *context);
 void attn_run(attn_context *context, int64_t tasks, attn_task_fn body,
               void *data);
 
+/** Scratch of a worker while a task of Halide's runs: where the next allocation
+ * goes, the end, and the last allocation that was made. */
+struct attn_arena {
+  char *next, *end;
+  void *last;
+};
+
+/** Halide's names for memory; the user context is a struct attn_arena. */
+void *halide_malloc(void *user_context, size_t bytes);
+void halide_free(void *user_context, void *memory);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

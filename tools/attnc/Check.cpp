@@ -40,6 +40,20 @@ struct Totals {
   std::string worstPlace;
 };
 
+constexpr llvm::StringLiteral routeAttribute = "attn.route";
+
+/// The route that a module wants; empty where it says nothing.
+std::string routeOf(mlir::ModuleOp module) {
+  auto route = module->getAttrOfType<mlir::StringAttr>(routeAttribute);
+  return route ? route.str() : std::string();
+}
+
+/// Kernels as one route compiles them.
+struct Route {
+  std::string name;
+  std::unique_ptr<LoadedObject> object;
+};
+
 /// One set of inputs for one program.
 struct Case {
   const Signature &program;
@@ -49,30 +63,32 @@ struct Case {
 
 class Checker {
 public:
-  Checker(LoadedObject &object, Totals &totals) : object(object), totals(totals) {}
+  Checker(std::vector<Route> routes, Totals &totals) : routes(std::move(routes)), totals(totals) {}
 
   /// An error where the check itself could not run.
   llvm::Error run(const Case &checked, const reference::Results &expected) {
     ++totals.cases;
-    std::optional<reference::Buffers> first;
-    // The compact layout with each number of threads, then every other layout.
-    for (int threads : {1, 2, 3})
-      if (llvm::Error error = runOnce(checked, expected, threads, Layout::Compact, first))
-        return error;
-    for (Layout layout : {Layout::Padded, Layout::Strided, Layout::Reversed})
-      if (llvm::Error error = runOnce(checked, expected, 1 + int(layout) % 3, layout, first))
-        return error;
+    for (Route &route : routes) {
+      std::optional<reference::Buffers> first;
+      // The compact layout with each number of threads, then every other layout.
+      for (int threads : {1, 2, 3})
+        if (llvm::Error error = runOnce(route, checked, expected, threads, Layout::Compact, first))
+          return error;
+      for (Layout layout : {Layout::Padded, Layout::Strided, Layout::Reversed})
+        if (llvm::Error error = runOnce(route, checked, expected, 1 + int(layout) % 3, layout, first))
+          return error;
+    }
     return llvm::Error::success();
   }
 
 private:
-  llvm::Error runOnce(const Case &checked, const reference::Results &expected, int threads, Layout layout,
+  llvm::Error runOnce(Route &route, const Case &checked, const reference::Results &expected, int threads, Layout layout,
                       std::optional<reference::Buffers> &first) {
     auto where = [&] {
-      return " (" + std::to_string(threads) + " threads, " + layoutName(layout).str() + " arguments)\n  again: " +
-             checked.replay;
+      return " (" + (routes.size() > 1 ? "route " + route.name + ", " : "") + std::to_string(threads) + " threads, " +
+             layoutName(layout).str() + " arguments)\n  again: " + checked.replay;
     };
-    auto call = Call::prepare(object, checked.program, checked.inputs, threads, layout);
+    auto call = Call::prepare(*route.object, checked.program, checked.inputs, threads, layout);
     if (!call)
       return call.takeError();
     if (llvm::Error error = (*call)->run()) {
@@ -130,13 +146,14 @@ private:
     llvm::outs() << text << '\n';
   }
 
-  LoadedObject &object;
+  std::vector<Route> routes;
   Totals &totals;
 };
 
 /// Sizes that the chosen schedule works in.
 llvm::Expected<std::vector<int64_t>> chosenTiles(Driver &driver, mlir::ModuleOp module) {
   mlir::OwningOpRef<mlir::ModuleOp> decided = module.clone();
+  (*decided)->removeAttr(routeAttribute); // All routes have the same schedules.
   if (failed(driver.lower(*decided, "decide")))
     return llvm::createStringError("the stages down to `decide` failed");
   std::set<int64_t> sizes;
@@ -163,6 +180,8 @@ std::string command(const Driver &driver, const Signature &program) {
     text += " --tuning=" + quoted(driver.getOptions().tuningPath);
   if (!objectPath.empty())
     text += " --object=" + quoted(objectPath);
+  if (std::string route = routeOf(program.body->getParentOp()->getParentOfType<mlir::ModuleOp>()); !route.empty())
+    text += " --route=" + route;
   return text;
 }
 
@@ -199,16 +218,34 @@ llvm::Error checkGrid(const Driver &driver, const Signature &program, llvm::Arra
   return llvm::Error::success();
 }
 
+/// The kernels to check: those of an object file, or of the route that is wanted, or with --route=all of every one.
+llvm::Expected<std::vector<Route>> loadRoutes(Driver &driver, mlir::ModuleOp module) {
+  std::vector<std::string> names{routeOf(module)};
+  if (names.front() == "all")
+    names = {"mlir", "halide"};
+  std::vector<Route> routes;
+  for (const std::string &name : names) {
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+    if (!name.empty())
+      (*copy)->setAttr(routeAttribute, mlir::StringAttr::get(module.getContext(), name));
+    auto object = objectPath.empty() ? loadObject(driver, *copy) : loadObject(objectPath);
+    if (!object)
+      return object.takeError();
+    routes.push_back({name, std::move(*object)});
+  }
+  return routes;
+}
+
 llvm::Error checkAll(Driver &driver, mlir::ModuleOp module, Totals &totals) {
-  auto object = objectPath.empty() ? loadObject(driver, module) : loadObject(objectPath);
-  if (!object)
-    return object.takeError();
+  auto routes = loadRoutes(driver, module);
+  if (!routes)
+    return routes.takeError();
   llvm::Expected<std::vector<int64_t>> tiles = std::vector<int64_t>{8, 64};
   if (objectPath.empty())
     tiles = chosenTiles(driver, module);
   if (!tiles)
     return tiles.takeError();
-  Checker checker(**object, totals);
+  Checker checker(std::move(*routes), totals);
   if (hasGivenInputs()) {
     auto program = onlyProgram(module);
     if (!program)

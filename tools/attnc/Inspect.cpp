@@ -6,12 +6,14 @@
 #include "compiler/Pipelines.h"
 #include "compiler/decide/StageSchedules.h"
 #include "schedules/CostModel.h"
+#include "compiler/emit/LinkHalide.h"
 #include "dialects/reference/Compare.h"
 #include "dialects/reference/Interpreter.h"
 #include "tools/attnc/Arguments.h"
 #include "tools/attnc/MaskMap.h"
 #include "tools/attnc/Memory.h"
 #include "tools/attnc/Options.h"
+#include "schedules/KernelPlanText.h"
 #include "tools/attnc/Session.h"
 
 namespace cl = llvm::cl;
@@ -32,10 +34,14 @@ static cl::opt<std::string> schedule("schedule", cl::ValueOptional,
                                      cl::value_desc("file"), cl::sub(inspectCommand()));
 static cl::opt<bool> memory("memory", cl::desc("Print the elements of caches and the workspace (extents: --set)"),
                             cl::sub(inspectCommand()));
-enum class Form { MLIR, Numpy };
+enum class Form { MLIR, Numpy, Plan, Stmt, StmtHtml, Schedule };
 static cl::opt<Form> form("emit", cl::desc("What to print"), cl::init(Form::MLIR),
                           cl::values(clEnumValN(Form::MLIR, "mlir", "MLIR (default)"),
-                                     clEnumValN(Form::Numpy, "numpy", "a NumPy module that computes the same in f64")),
+                                     clEnumValN(Form::Numpy, "numpy", "a NumPy module that computes the same in f64"),
+                                     clEnumValN(Form::Plan, "plan", "what Halide is given (with --route=halide)"),
+                                     clEnumValN(Form::Stmt, "stmt", "the loops that Halide makes of it"),
+                                     clEnumValN(Form::StmtHtml, "stmt-html", "the same to browse"),
+                                     clEnumValN(Form::Schedule, "schedule", "Halide's loops before they are lowered")),
                           cl::sub(inspectCommand()));
 static cl::opt<std::string> maskMap("mask-map", cl::ValueOptional,
                                     cl::desc("Draw which tiles of queries and keys a mask leaves empty, partial and full "
@@ -172,6 +178,50 @@ int printNumpyModule() {
   return success;
 }
 
+/// What Halide is given for each stage that it generates, or makes of it.
+int printHalide(Session &session) {
+  llvm::Expected<Target> target = findTarget(session.driver->getOptions().targets.front());
+  if (!target) {
+    printError(target.takeError());
+    return couldNotRun;
+  }
+  auto decided = moduleAfter(session, "decide");
+  if (!decided)
+    return failure;
+  bool any = false;
+  mlir::WalkResult walked = decided->walk([&](StageOp stage) {
+    auto text = stage->getAttrOfType<mlir::StringAttr>("plan");
+    if (!text)
+      return mlir::WalkResult::advance();
+    any = true;
+    HalideCode code{text.str(), ""};
+    if (form != Form::Plan) {
+      llvm::Expected<StagePlan> plan = parsePlan(text.getValue());
+      if (!plan) {
+        printError(plan.takeError());
+        return mlir::WalkResult::interrupt();
+      }
+      code = compileStage(*plan, halideMachineOf(*target),
+                          form == Form::Stmt       ? HalideOutput::Stmt
+                          : form == Form::StmtHtml ? HalideOutput::StmtHtml
+                                                   : HalideOutput::Schedule);
+    }
+    if (!code.error.empty()) {
+      printError(code.error);
+      return mlir::WalkResult::interrupt();
+    }
+    llvm::outs() << code.bytes;
+    return mlir::WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure;
+  if (!any) {
+    printError("no stage is Halide's: --route=halide gives it the attentions");
+    return couldNotRun;
+  }
+  return success;
+}
+
 } // namespace
 
 int attnc::runInspect() {
@@ -228,6 +278,8 @@ int attnc::runInspect() {
     }
     return success;
   }
+  if (form != Form::MLIR)
+    return printHalide(*session);
   if (printChanged)
     return printEachChange(*session);
   if (interpretEach) {

@@ -7,6 +7,11 @@
 
 using namespace attnc;
 
+static llvm::cl::opt<std::string> route(
+    "route", llvm::cl::desc("Who generates the code of attentions: mlir, halide, or auto, what measured faster (default)"),
+    llvm::cl::value_desc("name"), llvm::cl::sub(compileCommand()), llvm::cl::sub(runCommand()),
+    llvm::cl::sub(checkCommand()), llvm::cl::sub(inspectCommand()), llvm::cl::sub(benchCommand()));
+
 std::optional<Session> attnc::loadSpec() {
   auto options = driverOptions();
   if (!options) {
@@ -23,5 +28,7 @@ std::optional<Session> attnc::loadSpec() {
   if (failed(module))
     return std::nullopt;
   session.module = std::move(*module);
+  if (route.getNumOccurrences()) // It travels with the program, through every stage.
+    (*session.module)->setAttr("attn.route", mlir::StringAttr::get(session.module->getContext(), route));
   return session;
 }

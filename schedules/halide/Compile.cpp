@@ -1,0 +1,86 @@
+//===- Compile.cpp - from a plan to code through Halide -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every exception of Halide ends here.
+//===----------------------------------------------------------------------===//
+#include "schedules/halide/CompileStage.h"
+
+#include "schedules/halide/Flash.h"
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+using namespace attn;
+
+bool attn::hasHalide() { return true; }
+
+static Halide::Target targetOf(const HalideMachine &machine) {
+  using T = Halide::Target;
+  // Bounds and strides are the caller's business; memory is its arena.
+  std::vector<T::Feature> features{T::NoRuntime, T::NoAsserts, T::NoBoundsQuery, T::StrictFloat, T::LargeBuffers,
+                                   T::UserContext};
+  if (machine.kind == HalideMachine::X86_AVX2 || machine.kind == HalideMachine::X86_AVX512)
+    features.insert(features.end(), {T::SSE41, T::AVX, T::AVX2, T::FMA, T::F16C});
+  // Else vectors of 512 bits are loaded in halves.
+  if (machine.kind == HalideMachine::X86_AVX512)
+    features.insert(features.end(), {T::AVX512, T::AVX512_Skylake});
+  return T(T::Linux, machine.kind == HalideMachine::AArch64 ? T::ARM : T::X86, 64, features);
+}
+
+namespace {
+/// A file that is gone when its owner is.
+struct TemporaryFile {
+  std::string path;
+  explicit TemporaryFile(const std::string &suffix) {
+    const char *folder = std::getenv("TMPDIR");
+    std::string text = std::string(folder ? folder : "/tmp") + "/attnc-XXXXXX" + suffix;
+    int descriptor = mkstemps(text.data(), int(suffix.size()));
+    if (descriptor < 0)
+      return;
+    close(descriptor);
+    path = text;
+  }
+  ~TemporaryFile() {
+    if (!path.empty())
+      unlink(path.c_str());
+  }
+  std::string read() const {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << stream.rdbuf();
+    return bytes.str();
+  }
+};
+} // namespace
+
+static std::string generate(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
+  FlashPipeline flash(plan);
+  flash.scheduleForCpu();
+  Halide::Pipeline pipeline = flash.pipeline();
+  if (output == HalideOutput::Schedule) {
+    std::ostringstream text;
+    std::streambuf *before = std::cerr.rdbuf(text.rdbuf());
+    pipeline.print_loop_nest();
+    std::cerr.rdbuf(before);
+    return text.str();
+  }
+  auto [kind, suffix] = output == HalideOutput::Bitcode ? std::pair(Halide::OutputFileType::bitcode, ".bc")
+                        : output == HalideOutput::Stmt  ? std::pair(Halide::OutputFileType::stmt, ".stmt")
+                                                        : std::pair(Halide::OutputFileType::stmt_html, ".html");
+  TemporaryFile file(suffix);
+  if (file.path.empty())
+    throw Halide::RuntimeError("no temporary file can be made");
+  pipeline.compile_to({{kind, file.path}}, flash.arguments(), plan.symbol, targetOf(machine));
+  return file.read();
+}
+
+HalideCode attn::compileStage(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
+  try {
+    return {generate(plan, machine, output), ""};
+  } catch (const Halide::Error &error) {
+    return {"", std::string("Halide: ") + error.what()};
+  } catch (const std::exception &error) {
+    return {"", std::string("Halide: ") + error.what()};
+  }
+}

@@ -1,0 +1,68 @@
+//===- Points.h - a plan's expressions at points ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates a plan's nodes where its axes are bound to Halide expressions. It knows no stages and no schedules.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_SCHEDULES_HALIDE_POINTS_H
+#define ATTN_SCHEDULES_HALIDE_POINTS_H
+
+#include "schedules/KernelPlan.h"
+#include <Halide.h>
+#include <map>
+
+namespace attn {
+
+/// Axes of queries, keys and widths are at most this long, so that places along them are i32 with room for sums.
+constexpr int64_t largestExtent = int64_t(1) << 27;
+
+/// What a task is given: a buffer per tensor, a number per scalar.
+struct StageInputs {
+  explicit StageInputs(const StagePlan &plan);
+  std::vector<Halide::ImageParam> tensors;
+  std::vector<Halide::Param<int64_t>> scalars;
+
+  /// A scalar that is an extent, as Halide counts.
+  Halide::Expr extent(int64_t scalar) const { return Halide::cast<int32_t>(scalars[scalar]); }
+};
+
+/// A value, and where it is present (undefined: always).
+struct Point {
+  Halide::Expr value, present;
+};
+
+class Points {
+public:
+  Points(const StagePlan &plan, const StageInputs &inputs) : plan(plan), inputs(inputs) {}
+
+  /// Binds an axis to an index (i32), within its extent.
+  void bind(const std::string &axis, Halide::Expr index) { axes[axis] = std::move(index); }
+  /// Gives the nodes of an operation with a number: a term, a mix, the log-sum-exp.
+  void give(const std::string &op, int64_t number, Halide::Expr value) { given[{op, number}] = std::move(value); }
+
+  Point at(int64_t node);
+  /// A float, 0 where it is absent.
+  Halide::Expr orZero(int64_t node);
+  /// A condition that holds where it is present.
+  Halide::Expr holds(int64_t node);
+  /// An integer as i32: right where it lies below `largestExtent` in size, and beyond that where it is larger.
+  Halide::Expr bound(int64_t node);
+
+private:
+  Point compute(const PlanNode &node);
+  Point read(const PlanNode &node);
+  Point logic(const PlanNode &node);
+  Halide::Expr scalar(const PlanNode &node) const;
+  bool isShortSum(int64_t number, int &terms, int &others) const;
+  Halide::Expr shortSum(int64_t number);
+  Halide::Expr saturated(int64_t number);
+
+  const StagePlan &plan;
+  const StageInputs &inputs;
+  std::map<std::string, Halide::Expr> axes;
+  std::map<std::pair<std::string, int64_t>, Halide::Expr> given;
+  std::map<int64_t, Point> known;
+};
+
+} // namespace attn
+
+#endif // ATTN_SCHEDULES_HALIDE_POINTS_H

@@ -1,0 +1,138 @@
+//===- DeviceTest.cpp - the Halide route on devices -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A causal attention with a window of NaN behind it: run through OpenCL where there is a device (PoCL makes one of the
+// processor), compiled for the others.
+//===----------------------------------------------------------------------===//
+#include "schedules/halide/Flash.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace attn;
+using Halide::Buffer;
+using Halide::Target;
+
+namespace {
+
+/// softmax(q k / 4, over: T, where: t <= s) v
+StagePlan causalPlan() {
+  StagePlan plan;
+  plan.symbol = "causal";
+  plan.lanes = 8, plan.vectors = 2, plan.rows = 6, plan.queryTile = 32, plan.keyTile = 12;
+  plan.lane = "S", plan.key = "T";
+  for (const char *axis : {"S", "T", "E", "F"})
+    plan.scalars.push_back({PlanNumber::Extent, axis, {}, 0, PlanElement::I64});
+  plan.laneExtent = 0, plan.keyExtent = 1;
+  for (const char *name : {"q", "k", "v", "o"})
+    plan.tensors.push_back({name, {}, PlanElement::F32, {}, {0, 1}});
+  auto add = [&](PlanNode node) {
+    plan.nodes.push_back(node);
+    return int64_t(plan.nodes.size()) - 1;
+  };
+  auto index = [&](const char *axis) { return add({"index", PlanKind::I64, axis, 0, 0, 0, {}}); };
+  auto read = [&](int64_t tensor, int64_t a, int64_t b) {
+    return add({"read", PlanKind::F32, "", tensor, 0, 0, {a, b, -1, -1}});
+  };
+  int64_t s = index("S"), t = index("T"), e = index("E"), f = index("F");
+  plan.terms.push_back({read(0, s, e), read(1, t, e), "E", 2});
+  plan.mixes.push_back({read(2, t, f), "F", 3});
+  plan.score = add({"term", PlanKind::F32, "", 0, 0, 0, {}});
+  plan.queryFactor = add({"constant", PlanKind::F32, "", 0, 0, 0.25, {}});
+  int64_t one = add({"constant", PlanKind::I64, "", 0, 1, 0, {}});
+  plan.ranges.push_back({-1, add({"addi", PlanKind::I64, "", 0, 0, 0, {s, one}})});
+  plan.stores.push_back({3, add({"mix", PlanKind::F32, "", 0, 0, 0, {}}), -1, {"S", "F"}});
+  return plan;
+}
+
+constexpr int S = 45, T = 50, E = 17, F = 13;
+
+float made(int i, int j) { return std::sin(float(7 * i + 3 * j + 1)); }
+
+struct Data {
+  Buffer<float> q{E, S}, k{E, T}, v{F, T};
+  Data() {
+    q.for_each_element([&](int e, int s) { q(e, s) = made(s, e); });
+    k.for_each_element([&](int e, int t) { k(e, t) = made(e, t + 5); });
+    // No query sees the keys behind the last of them.
+    v.for_each_element([&](int f, int t) { v(f, t) = t < S ? made(f + 1, t) : NAN; });
+  }
+  double expected(int s, int f) const {
+    double sum = 0, mix = 0;
+    for (int t = 0; t <= s; ++t) {
+      double score = 0;
+      for (int e = 0; e < E; ++e)
+        score += double(q(e, s)) * k(e, t);
+      sum += std::exp(score / 4);
+      mix += std::exp(score / 4) * v(f, t);
+    }
+    return mix / sum;
+  }
+};
+
+class Devices : public ::testing::Test {
+protected:
+  StagePlan plan = causalPlan();
+  FlashPipeline flash{plan};
+
+  void expectRight(const Target &target) {
+    Data data;
+    StageInputs &inputs = flash.stageInputs();
+    inputs.tensors[0].set(data.q), inputs.tensors[1].set(data.k), inputs.tensors[2].set(data.v);
+    for (auto [i, extent] : {std::pair(0, S), {1, T}, {2, E}, {3, F}})
+      inputs.scalars[i].set(extent);
+    flash.firstBlockParam().set(0);
+    flash.blocksParam().set(int((T + plan.keyTile - 1) / plan.keyTile));
+    Buffer<float> o(F, S);
+    flash.pipeline().realize(o, target);
+    o.copy_to_host();
+    for (int s = 0; s < S; ++s)
+      for (int f = 0; f < F; ++f)
+        ASSERT_NEAR(o(f, s), data.expected(s, f), 1e-5) << "query " << s << ", element " << f;
+  }
+
+  void expectCode(const char *target) {
+    flash.scheduleForDevice();
+    Halide::Module module = flash.pipeline().compile_to_module(flash.arguments(), "causal", Target(target));
+    EXPECT_FALSE(module.functions().empty());
+    std::string path = ::testing::TempDir() + "attn-device-test.o";
+    module.compile({{Halide::OutputFileType::object, path}});
+    EXPECT_EQ(std::remove(path.c_str()), 0);
+  }
+};
+
+Target strict(std::initializer_list<Target::Feature> features) {
+  Target target = Halide::get_host_target().with_feature(Target::StrictFloat);
+  for (Target::Feature feature : features)
+    target.set_feature(feature);
+  return target;
+}
+
+TEST_F(Devices, HostGivesTheRightValues) {
+  flash.scheduleForCpu();
+  expectRight(strict({}));
+}
+
+TEST_F(Devices, OpenClGivesTheRightValues) {
+  Target target = strict({Target::OpenCL});
+  if (!Halide::host_supports_target_device(target))
+    GTEST_SKIP() << "no OpenCL device";
+  flash.scheduleForDevice();
+  expectRight(target);
+}
+
+TEST_F(Devices, CudaCodeIsGenerated) { expectCode("x86-64-linux-cuda-cuda_capability_86-strict_float"); }
+TEST_F(Devices, VulkanCodeIsGenerated) { expectCode("x86-64-linux-vulkan-vk_int8-vk_int64-vk_v13-strict_float"); }
+TEST_F(Devices, MetalCodeIsGenerated) { expectCode("arm-64-osx-metal-strict_float"); }
+TEST_F(Devices, WebGpuCodeIsGenerated) { expectCode("wasm-32-wasmrt-webgpu-strict_float"); }
+
+TEST_F(Devices, WebAssemblyIsGenerated) {
+  flash.scheduleForCpu();
+  Halide::Module module = flash.pipeline().compile_to_module(
+      flash.arguments(), "causal", Target("wasm-32-wasmrt-wasm_simd128-strict_float"));
+  std::string path = ::testing::TempDir() + "attn-device-test.wasm.o";
+  module.compile({{Halide::OutputFileType::object, path}});
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+}
+
+} // namespace

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Halide as an imported target, where it is: tools/setup unpacks PyPI's package, which holds headers and libHalide.so,
+# into build/halide. (Its own CMake package wants a CMake that Debian does not have.)
+option(ATTN_HALIDE "Build the Halide route, where Halide is found" ON)
+if(ATTN_HALIDE)
+  file(GLOB ATTN_HALIDE_HINTS ${CMAKE_SOURCE_DIR}/build/halide/lib/python3*/site-packages/halide)
+  find_path(HALIDE_INCLUDE_DIR Halide.h HINTS ${ATTN_HALIDE_HINTS} PATH_SUFFIXES include)
+  find_library(HALIDE_LIBRARY Halide HINTS ${ATTN_HALIDE_HINTS} PATH_SUFFIXES lib64 lib)
+  if(HALIDE_INCLUDE_DIR AND HALIDE_LIBRARY)
+    add_library(Halide SHARED IMPORTED GLOBAL)
+    set_target_properties(Halide PROPERTIES IMPORTED_LOCATION ${HALIDE_LIBRARY})
+    target_include_directories(Halide SYSTEM INTERFACE ${HALIDE_INCLUDE_DIR})
+    get_filename_component(ATTN_HALIDE_LIBRARY_DIR ${HALIDE_LIBRARY} DIRECTORY)
+  else()
+    message(STATUS "No Halide: the Halide route is left out (tools/setup --python fetches it)")
+  endif()
+endif()
