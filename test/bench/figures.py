@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of docs/performance.md: kernels against the limits of this machine, compile times, sizes.
 
-  python3 test/bench/figures.py [build/bin/attnc] [--seconds=3]
+  python3 test/bench/figures.py [build/bin/attnc] [--seconds=3] [--only=kernels,decode,compilation] [--targets=host]
 
 Kernels of one spec and the limits alternate within one run of `attnc bench`. Run it on a quiet machine.
 """
@@ -16,11 +16,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
 attnc = arguments[0] if arguments else os.path.join(root, "build/bin/attnc")
-seconds = next((a.split("=")[1] for a in sys.argv[1:] if a.startswith("--seconds=")), "3")
+
+
+def option(name, default):
+    return next((a.split("=")[1] for a in sys.argv[1:] if a.startswith(f"--{name}=")), default)
+
+
+seconds = option("seconds", "3")
 
 CASES = [
     ("attention, D=64, S=2048", "attention", ["-D", "E=64", "-D", "F=64", "--set", "B=1,H=8,S=2048,T=2048"]),
@@ -32,16 +39,6 @@ CASES = [
     ("BERT layer, S=1024, D=768", "bert_layer", ["-D", "D=768", "--set", "B=1,S=1024"]),
 ]
 
-# Bytes of keys and values leave caches far behind.
-DECODE = [
-    ("decode", "contiguous", ["--set", "B=1,T=16384"]),
-    ("decode", "paged", []),
-    ("decode", "bf16", ["--set", "B=1,T=16384"]),
-    ("decode", "i8", ["--set", "B=1,T=16384"]),
-    ("a call", "call", ["--set", "B=1,T=1,E=8"]),
-]
-
-
 def bench(spec, options, threads):
     command = [attnc, "bench", os.path.join(root, "examples", spec + ".attn"), "--json", f"--threads={threads}",
                f"--seconds={seconds}", *options]
@@ -52,42 +49,37 @@ def bench(spec, options, threads):
     return reports if isinstance(reports, list) else [reports]
 
 
-def write_array(path, code, shape, data):
-    """An array as .npy; `data` is repeated until it fills the shape."""
-    count = struct.calcsize(code)
-    for extent in shape:
-        count *= extent
-    header = f"{{'descr': '<{code.replace('i', 'i4').replace('f', 'f4')}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+def write_pages(folder, count):
+    """The page table of `paged`, `count` pages in no order, as an input file."""
+    path = os.path.join(folder, f"pages{count}.npz")
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': (1, {count}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write((data * (count // len(data) + 1))[:count])
+    order = random.Random(1).sample(range(count), count)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("page.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                      struct.pack(f"<{count}i", *order))
+    return path
 
 
-def pages(folder):
-    """Inputs of `paged`: every page of the pool once, in no order."""
-    rng = random.Random(1)
-    numbers = struct.pack("<4099f", *(rng.gauss(0, 1) for _ in range(4099)))
-    order = rng.sample(range(1024), 1024)
-    arrays = {"q": ("f", (1, 32, 128), numbers), "kpool": ("f", (1024, 16, 8, 128), numbers),
-              "vpool": ("f", (1024, 16, 8, 128), numbers), "page": ("i", (1, 1024), struct.pack("<1024i", *order))}
-    for name, array in arrays.items():
-        write_array(os.path.join(folder, name + ".npy"), *array)
-    return [f"--in={name}={os.path.join(folder, name)}.npy" for name in arrays]
-
-
-def decoding():
-    print("\n| case | kernel | threads | median ms | min ms | spread | GB/s | of the memory's | memory GB/s |")
+def decode():
+    """One step over a cache. All kernels of a row group alternate in one run, so its ratios are of the same seconds."""
+    print("\n| keys | target | threads | kernel | median ms | spread | GB/s | of the memory's | beside contiguous |")
     print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        given = pages(folder)
-        for title, kernel, options in DECODE:
-            for threads in (1, 2):
-                spec = "../test/bench/decode"
-                for r in bench(spec, [f"--kernel={kernel}", *(options or given)], threads):
-                    print(f"| {title} | {kernel} | {threads} | {r['median_s'] * 1e3:.4g} | {r['min_s'] * 1e3:.4g} | "
-                          f"{r['spread'] * 100:.0f} % | {r['gbytes_per_s']:.1f} | "
-                          f"{r['gbytes_per_s'] / r['memory_gbytes_per_s'] * 100:.0f} % | {r['memory_gbytes_per_s']:.1f} |", flush=True)
+        for keys in (16384, 65536): # f32 keys and values: 128 and 512 MiB
+            given = ["--set", f"B=1,T={keys},N={keys // 16},W={keys // 16}", "--in", write_pages(folder, keys // 16)]
+            for target in option("targets", "host").split(","):
+                for threads in (1, 2):
+                    reports = bench("../test/bench/decode", [*given, f"--target={target}"], threads)
+                    contiguous = reports[0]["median_s"]
+                    for r in reports:
+                        beside = r["median_s"] / contiguous
+                        beside = f"{beside:.2f} of its time" if r["kernel"] == "paged" else f"{1 / beside:.2f} times faster"
+                        print(f"| {keys} | {target} | {threads} | {r['kernel']} | {r['median_s'] * 1e3:.2f} | {r['spread'] * 100:.0f} % | "
+                              f"{r['gbytes_per_s']:.1f} | {r['gbytes_per_s'] / r['memory_gbytes_per_s'] * 100:.0f} % | "
+                              f"{beside if r is not reports[0] else ''} |", flush=True)
+        r = bench("../test/bench/call", ["--set", "B=1,T=1,E=8"], 1)[0]
+        print(f"\nA call that has next to nothing to do: {r['median_s'] * 1e6:.1f} µs on one thread.")
 
 
 def kernels():
@@ -120,6 +112,6 @@ if __name__ == "__main__":
         lines = info.read().splitlines()
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
     print(f"{model}, {os.cpu_count()} cores; load when started {os.getloadavg()[0]:.1f}\n")
-    kernels()
-    decoding()
-    compilation()
+    parts = {"kernels": kernels, "decode": decode, "compilation": compilation}
+    for part in option("only", ",".join(parts)).split(","):
+        parts[part]()
