@@ -162,6 +162,16 @@ Value attn::emitQuotient(FunctionScope &f, Value lanes, Value divisor) {
 Value attn::emitIntegerToFloat(FunctionScope &f, Value x, Type type) {
   OpBuilder &b = f.builder();
   auto lanes = cast<VectorType>(x.getType());
+  // What was widened from fewer bits than 32, as stored elements are, converts from there: one instruction.
+  if (Operation *wide = x.getDefiningOp(); isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(wide)) {
+    Value stored = wide->getOperand(0);
+    Type word = cast<VectorType>(stored.getType()).clone(b.getI32Type());
+    if (getElementTypeOrSelf(stored.getType()).getIntOrFloatBitWidth() < 32) {
+      Value narrow = isa<arith::ExtSIOp>(wide) ? arith::ExtSIOp::create(b, f.loc(), word, stored).getResult()
+                                               : arith::ExtUIOp::create(b, f.loc(), word, stored).getResult();
+      return arith::SIToFPOp::create(b, f.loc(), lanes.clone(type), narrow);
+    }
+  }
   Floats v{f, lanes.clone(b.getF64Type())};
   // The upper half, with its sign, times 2^32 and the lower one, each in the low bits of a number that is taken off again.
   Value high = arith::ShRSIOp::create(b, f.loc(), x, v.bitsNumber(32));
