@@ -19,6 +19,7 @@
 
 namespace attn {
 
+class Code;
 struct FrontendOptions;
 struct TuningKey;
 class ProgramOp;
@@ -32,7 +33,7 @@ struct DriverOptions {
   std::vector<std::string> importFolders;
   /// The library that comes with the compiler, where they are looked for last.
   std::string libraryFolder;
-  /// Machines, by name: `host`, `x86-64-v3`, `aarch64`.
+  /// Machines, by name: `host`, `x86-64-v3`, `aarch64`, `cuda:sm_80`.
   std::vector<std::string> targets = {"host"};
   /// A file with schedules to use; empty: the compiler chooses.
   std::string schedulePath;
@@ -43,7 +44,7 @@ struct DriverOptions {
 };
 
 /// What can be emitted. The order is that of `--emit`'s help.
-enum class Output { Object, Header, Library, Shared, Assembly, LLVM, MLIR, Json };
+enum class Output { Object, Header, Library, Shared, Assembly, LLVM, MLIR, Ptx, Cubin, Json };
 
 /// One use of the compiler. Diagnostics go to stderr, with the place in the spec.
 class Driver {
@@ -91,6 +92,7 @@ private:
   mlir::FailureOr<std::string> scheduleText(mlir::ModuleOp programs, llvm::StringRef target);
   mlir::FailureOr<std::string> tunedSchedules(mlir::ModuleOp programs, llvm::StringRef target);
   mlir::FailureOr<std::vector<Lowered>> lowerAll(mlir::ModuleOp programs);
+  static mlir::LogicalResult emitDeviceCode(const Code &code, llvm::ArrayRef<Output> outputs, Files &files);
   mlir::LogicalResult emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<Output> outputs, Files &files);
 
   DriverOptions options;

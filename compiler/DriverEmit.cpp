@@ -72,19 +72,36 @@ FailureOr<std::vector<Driver::Lowered>> Driver::lowerAll(ModuleOp programs) {
   return all;
 }
 
-static FailureOr<Code> link(Location loc, llvm::ArrayRef<Variant> variants) {
-  llvm::Expected<Code> code = Code::build(variants);
+static FailureOr<Code> link(Location loc, llvm::ArrayRef<Variant> variants, bool assembles) {
+  llvm::Expected<Code> code = Code::build(variants, assembles);
   if (!code)
     return emitError(loc, llvm::toString(code.takeError())), failure();
   return std::move(*code);
 }
 
+/// `.ptx` and `.cubin`, with the device's name where there are several.
+LogicalResult Driver::emitDeviceCode(const Code &code, llvm::ArrayRef<Output> outputs, Files &files) {
+  for (const DeviceCode &device : code.deviceCode()) {
+    std::string name = code.deviceCode().size() > 1 ? ".sm_" + std::to_string(device.arch) : "";
+    if (llvm::is_contained(outputs, Output::Ptx) && failed(files.write(files.path(name + ".ptx"), device.ptx)))
+      return failure();
+    if (!llvm::is_contained(outputs, Output::Cubin))
+      continue;
+    if (device.cubin.empty())
+      return emitError(files.loc, "there is no ptxas here to make machine code for sm_") << device.arch;
+    if (failed(files.write(files.path(name + ".cubin"), device.cubin)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult Driver::emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<Output> outputs, Files &files) {
   auto wants = [&](Output output) { return llvm::is_contained(outputs, output); };
+  bool wantsObject = wants(Output::Object) || wants(Output::Library) || wants(Output::Shared);
   std::vector<Variant> variants;
   for (Lowered *lowered : group)
     variants.push_back({*lowered->code, lowered->target});
-  FailureOr<Code> code = link(files.loc, variants);
+  FailureOr<Code> code = link(files.loc, variants, wants(Output::Cubin) || wantsObject);
   if (failed(code))
     return failure();
 
@@ -97,7 +114,9 @@ LogicalResult Driver::emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<O
     if (failed(files.write(files.path(".s"), *assembly)))
       return failure();
   }
-  if (!wants(Output::Object) && !wants(Output::Library) && !wants(Output::Shared))
+  if (failed(emitDeviceCode(*code, outputs, files)))
+    return failure();
+  if (!wantsObject)
     return success();
   auto object = code->object();
   if (!object)
@@ -119,6 +138,11 @@ LogicalResult Driver::emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<O
   return files.report(linkSharedLibrary(**object, llvm::Triple(group.front()->target.triple), shared));
 }
 
+/// Targets of one group share one object; where there are several, files carry its name.
+static llvm::StringRef groupOf(const Target &target) {
+  return target.isCuda() ? "cuda" : llvm::Triple::getArchTypeName(llvm::Triple(target.triple).getArch());
+}
+
 LogicalResult Driver::emit(ModuleOp programs, llvm::ArrayRef<Output> outputs, llvm::StringRef directory,
                            llvm::StringRef stem, std::vector<std::string> &written) {
   auto wants = [&](Output output) { return llvm::is_contained(outputs, output); };
@@ -128,12 +152,12 @@ LogicalResult Driver::emit(ModuleOp programs, llvm::ArrayRef<Output> outputs, ll
   Files files{directory, stem, written, programs.getLoc(), ""};
   std::string source = stem.str() + ".attn";
 
-  llvm::MapVector<int, llvm::SmallVector<Lowered *>> groups;
+  llvm::MapVector<llvm::StringRef, llvm::SmallVector<Lowered *>> groups;
   for (Lowered &lowered : *all)
-    groups[llvm::Triple(lowered.target.triple).getArch()].push_back(&lowered);
-  for (auto &[arch, group] : groups) {
+    groups[groupOf(lowered.target)].push_back(&lowered);
+  for (auto &[name, group] : groups) {
     if (groups.size() > 1)
-      files.infix = "." + llvm::Triple::getArchTypeName(llvm::Triple::ArchType(arch)).str();
+      files.infix = "." + name.str();
     if (failed(emitCode(group, outputs, files)))
       return failure();
   }
@@ -172,7 +196,7 @@ FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Driver::compileObject(ModuleOp pr
   std::vector<Variant> variants;
   for (Lowered &lowered : *all)
     variants.push_back({*lowered.code, lowered.target});
-  FailureOr<Code> code = link(programs.getLoc(), variants);
+  FailureOr<Code> code = link(programs.getLoc(), variants, /*assembles=*/false);
   if (failed(code))
     return failure();
   auto object = code->object();

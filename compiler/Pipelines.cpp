@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/cuda/Passes.h"
 #include "compiler/decide/Passes.h"
 #include "compiler/emit/Lower.h"
 #include "compiler/halide/Passes.h"
@@ -13,6 +14,8 @@ using namespace mlir;
 using namespace attn;
 
 namespace {
+
+bool isCuda(const PipelineOptions &options) { return llvm::StringRef(options.target).starts_with("cuda:"); }
 
 struct Stage {
   llvm::StringRef name;
@@ -48,7 +51,17 @@ const Stage stages[] = {
        passes.addPass(createDecide(decide));
        passes.addPass(createChooseRoute());
      }},
-    {"lower-to-cpu", [](OpPassManager &passes, const PipelineOptions &) { passes.addPass(createLowerToCpu()); }},
+    // One of the two does something.
+    {"lower-to-cpu",
+     [](OpPassManager &passes, const PipelineOptions &options) {
+       if (!isCuda(options))
+         passes.addPass(createLowerToCpu());
+     }},
+    {"lower-to-cuda",
+     [](OpPassManager &passes, const PipelineOptions &options) {
+       if (isCuda(options))
+         passes.addPass(createLowerToCuda());
+     }},
     {"llvm", [](OpPassManager &passes, const PipelineOptions &) { buildLowerToLLVM(passes); }},
 };
 
@@ -81,5 +94,6 @@ void attn::registerAttnPasses() {
   registerDecidePasses();
   registerAttnCpuPasses();
   registerAttnRoutePasses();
+  registerAttnCudaPasses();
   registerLowerToLLVMPasses();
 }

@@ -5,6 +5,8 @@
  */
 #include "Runtime.h"
 
+#include "attn/cuda.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +25,10 @@ static void release(attn_context *context, void *memory) {
 }
 
 attn_status attn_context_init(attn_context *context, size_t size) {
-  if (!context || size < sizeof(attn_context) || size > UINT32_MAX)
+  /* A caller of an earlier version has fewer fields, one of a later version more;
+   * zero is their default. */
+  if (!context || size < offsetof(attn_context, cuda) || size > UINT32_MAX)
     return ATTN_BAD_ARGUMENT;
-  /* A caller of a later version has more fields; zero is their default. */
   memset(context, 0, size);
   context->size = (uint32_t)size;
   context->version = ATTN_ABI_VERSION;
@@ -33,6 +36,8 @@ attn_status attn_context_init(attn_context *context, size_t size) {
   context->parallel_for = attn_parallel_for;
   context->alloc = allocate;
   context->free = release;
+  if (size >= sizeof(attn_context))
+    context->cuda = &attn_cuda_driver;
   return ATTN_OK;
 }
 

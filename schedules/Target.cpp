@@ -13,7 +13,7 @@
 using namespace attn;
 
 /// Caches are those of common server cores of each level.
-static Target named(llvm::StringRef name) {
+static Target namedProcessor(llvm::StringRef name) {
   if (name == "x86-64-v3")
     return {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 8, 16, 32 << 10, 512 << 10};
   if (name == "x86-64-v4")
@@ -21,8 +21,30 @@ static Target named(llvm::StringRef name) {
   return {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", 4, 32, 64 << 10, 512 << 10};
 }
 
+/// The number behind `cuda:sm_`; 0 for other names.
+static int64_t cudaArchOf(llvm::StringRef name) {
+  int64_t arch = 0;
+  return name.consume_front("cuda:sm_") && !name.getAsInteger(10, arch) ? arch : 0;
+}
+
+/// A program on any processor of this machine's architecture, with kernels on a CUDA device.
+static Target namedCuda(llvm::StringRef name) {
+  bool isArm = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64();
+  Target target = namedProcessor(isArm ? "aarch64" : "x86-64-v3");
+  target.name = name.str();
+  target.cpu = isArm ? "generic" : "x86-64";
+  target.features = "";
+  target.lanes = 1;
+  target.vectorRegisters = 255;
+  target.cudaArch = cudaArchOf(name);
+  return target;
+}
+
+static Target named(llvm::StringRef name) { return cudaArchOf(name) ? namedCuda(name) : namedProcessor(name); }
+
 llvm::ArrayRef<llvm::StringRef> attn::targetNames() {
-  static constexpr llvm::StringRef names[] = {"host", "x86-64-v3", "x86-64-v4", "aarch64"};
+  static constexpr llvm::StringRef names[] = {"host",       "x86-64-v3",  "x86-64-v4",   "aarch64",
+                                              "cuda:sm_80", "cuda:sm_90", "cuda:sm_100", "cuda:sm_120"};
   return names;
 }
 

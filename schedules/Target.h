@@ -15,7 +15,7 @@
 namespace attn {
 
 struct Target {
-  /// As the user names it: `host`, `x86-64-v3`, `aarch64`.
+  /// As the user names it: `host`, `x86-64-v3`, `aarch64`, `cuda:sm_80`.
   std::string name;
   std::string triple;
   /// What LLVM calls the processor, and its list of features: `+avx2,+fma`.
@@ -28,6 +28,10 @@ struct Target {
   /// Bytes of one core's caches.
   int64_t l1Bytes = 32 << 10;
   int64_t l2Bytes = 512 << 10;
+  /// Of `cuda:sm_80`: 80. What is above is then the processor that calls, but for lanes: threads hold scalars.
+  int64_t cudaArch = 0;
+
+  bool isCuda() const { return cudaArch != 0; }
 };
 
 /// The targets that can be asked for by name, `host` among them.

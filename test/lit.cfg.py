@@ -52,6 +52,12 @@ if config.halide:
     config.available_features.add("halide")
 if "-fsanitize" in config.build_flags:
     config.available_features.add("sanitizers")
+ptxas = shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"], "/usr/local/cuda/bin"]))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+if os.path.exists("/dev/nvidiactl"):
+    config.available_features.add("cuda-device")
 for module in ("numpy", "onnx"):
     if subprocess.run([config.python, "-c", f"import {module}"], capture_output=True).returncode == 0:
         config.available_features.add(module)

@@ -125,7 +125,8 @@ struct DescriptorBuilder {
 static_assert(int64_t(Mode::In) == ATTN_MODE_IN && int64_t(Mode::InOut) == ATTN_MODE_INOUT &&
               int64_t(Mode::Out) == ATTN_MODE_OUT);
 
-FailureOr<FlatSymbolRefAttr> attn::buildDescriptor(Operation *op, const Signature &signature, Tables &tables) {
+FailureOr<FlatSymbolRefAttr> attn::buildDescriptor(Operation *op, const Signature &signature, int64_t deviceType,
+                                                   Tables &tables) {
   DescriptorBuilder builder{op, signature, tables};
   Tables::Words args;
   for (unsigned i = 0; i < signature.args.size(); ++i) {
@@ -140,6 +141,6 @@ FailureOr<FlatSymbolRefAttr> attn::buildDescriptor(Operation *op, const Signatur
   return tables.table({int64_t(ATTN_DESC_VERSION), tables.text(signature.name),
                        static_cast<int64_t>(signature.args.size()), tables.table(args),
                        static_cast<int64_t>(signature.axes.size()), tables.table(builder.axes()), numFacts,
-                       tables.table(facts), int64_t(0), FlatSymbolRefAttr()},
+                       tables.table(facts), int64_t(0), FlatSymbolRefAttr(), deviceType},
                       "descriptor");
 }

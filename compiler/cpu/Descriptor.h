@@ -11,9 +11,9 @@
 
 namespace attn {
 
-/// The descriptor's global. Fails, after a diagnostic at `op`, on an element type that cannot be stored.
+/// The descriptor's global, for tensors on devices of this DLDeviceType. Fails, after a diagnostic at `op`, on an element type that cannot be stored.
 mlir::FailureOr<mlir::FlatSymbolRefAttr> buildDescriptor(mlir::Operation *op, const Signature &signature,
-                                                         Tables &tables);
+                                                         int64_t deviceType, Tables &tables);
 
 } // namespace attn
 

@@ -33,7 +33,8 @@ ChangedWeight attn::changeWeight(Expressions &x, FlashOp flash, Value weight, un
     x.enter(nullptr);
     bind();
     x.set(weightOf(flash), slot, {weight, {}});
-    Datum changed = x.evaluateLanes(changedWeightOf(flash), slot);
+    bool isLanes = isa<VectorType>(weight.getType());
+    Datum changed = isLanes ? x.evaluateLanes(changedWeightOf(flash), slot) : x.evaluate(changedWeightOf(flash), slot);
     x.leave();
     return changed;
   };

@@ -114,7 +114,7 @@ private:
   LogicalResult lowerRagged() {
     if (kernel.getBody().getOps<RaggedOp>().empty())
       return success();
-    return makeCheck(".ragged", emitRaggedChecks);
+    return makeCheck(".ragged", [](FunctionScope &f) { return emitRaggedChecks(f, /*fillsFrame=*/true); });
   }
 
   LogicalResult lowerRequirements() {

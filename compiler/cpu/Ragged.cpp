@@ -106,7 +106,7 @@ static Extents gather(FunctionScope &f, Expressions &expressions, RaggedOp op) {
   return {results[0], results[1], results[2]};
 }
 
-FailureOr<Value> attn::emitRaggedChecks(FunctionScope &f) {
+FailureOr<Value> attn::emitRaggedChecks(FunctionScope &f, bool fillsFrame) {
   OpBuilder &b = f.builder();
   const FrameLayout &layout = f.getLayout();
   Expressions expressions(f, /*lanes=*/1);
@@ -129,9 +129,26 @@ FailureOr<Value> attn::emitRaggedChecks(FunctionScope &f) {
       auto how = stored.isPacked ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sle;
       require(arith::CmpIOp::create(b, f.loc(), how, stored.isPacked ? extents.sum : extents.largest, dim));
     }
-    f.store(extents.largest, f.getFunction().getArgument(0), f.i64(layout.axis(op.getAxisAttr())));
+    if (fillsFrame)
+      f.store(extents.largest, f.getFunction().getArgument(0), f.i64(layout.axis(op.getAxisAttr())));
   }
   if (expressions.failed())
     return failure();
   return failing;
+}
+
+AxisList attn::emitRaggedBounds(FunctionScope &f) {
+  const FrameLayout &layout = f.getLayout();
+  AxisList unbounded;
+  for (RaggedOp op : layout.getKernel().getBody().getOps<RaggedOp>()) {
+    Value bound;
+    for (const StoredAlong &stored : storedAlong(layout.getSignature(), op.getAxisAttr())) {
+      Value dim = f.frameSlot(layout.dimension(stored.argument, stored.dim));
+      bound = bound ? f.min(bound, dim) : dim;
+    }
+    if (!bound)
+      unbounded.push_back(op.getAxisAttr());
+    f.store(bound ? bound : f.i64(0), f.getFunction().getArgument(0), f.i64(layout.axis(op.getAxisAttr())));
+  }
+  return unbounded;
 }

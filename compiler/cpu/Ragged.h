@@ -14,9 +14,13 @@ namespace attn {
 /// Whether each ragged axis has an extent that no stage changes.
 mlir::LogicalResult verifyRagged(const FrameLayout &layout);
 
-/// Writes the largest extent of each ragged axis into its slot of the frame. Gives 0, or the number of the
-/// first condition that does not hold (i32, from 1).
-mlir::FailureOr<mlir::Value> emitRaggedChecks(FunctionScope &f);
+/// Gives 0, or the number of the first condition that does not hold (i32, from 1). Writes the largest extent of each
+/// ragged axis into its slot of the frame, where it can be written.
+mlir::FailureOr<mlir::Value> emitRaggedChecks(FunctionScope &f, bool fillsFrame);
+
+/// Writes instead what the arguments that are stored along the axis have room for, without a look at data. Gives the
+/// axes that no argument is stored along; theirs is 0.
+AxisList emitRaggedBounds(FunctionScope &f);
 
 /// What those conditions say, in order.
 std::vector<std::string> raggedConditions(const FrameLayout &layout);

@@ -186,7 +186,7 @@ std::pair<Value, Value> Expressions::rowStatistics(Value value, ArrayRef<StringA
     if (!llvm::is_contained(over, axis))
       rest.push_back(axis);
   bool isLanes = alongLanes(rest);
-  if (!isLanes && over.size() == 1 && !isa<VectorType>(extentAt(over.front()).getType()))
+  if (lanes > 1 && !isLanes && over.size() == 1 && !isa<VectorType>(extentAt(over.front()).getType()))
     return statisticsInLanes(value, over.front(), sink);
   Type type = isLanes ? Type(f.vectorOf(lanes, b.getF32Type())) : b.getF32Type();
   auto shaped = [&](Value value) { return isLanes ? asLanes(value) : value; };

@@ -3,91 +3,23 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Code.h"
 #include "compiler/emit/Link.h"
+#include "compiler/emit/Optimize.h"
 
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
-#include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/OptBisect.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/LoopStrengthReduce.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace attn;
 
-static llvm::Error verify(const llvm::Module &module) {
-  std::string why;
-  llvm::raw_string_ostream os(why);
-  if (llvm::verifyModule(module, &os))
-    return llvm::createStringError("generated LLVM IR is broken: " + why);
-  return llvm::Error::success();
-}
-
-/// What LLVM is asked to do. Vectors, register blocks and calls are as the emitters want them, so neither vectorisers nor
-/// an inliner are here; what is left is addresses, bounds, and copies of one value. O2's pipeline runs several
-/// times as long and gains nothing (docs/performance.md).
-static constexpr llvm::StringLiteral optimizations =
-    "function(simplifycfg,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(loop-instsimplify,loop-rotate,licm<allowspeculation>),loop(indvars,loop-deletion),"
-    "gvn,instcombine<no-verify-fixpoint>,loop-unroll<O2>,loop-mssa(licm<allowspeculation>),"
-    "dse,simplifycfg,early-cse<memssa>),globaldce";
-
-namespace {
-/// Strength reduction where it pays: in the inner loops of products, whose addresses would cost an instruction beside
-/// every few multiply-adds. Elsewhere it takes a fifth of all time.
-struct ReduceProducts : llvm::PassInfoMixin<ReduceProducts> {
-  static bool isProduct(const llvm::Loop &loop) {
-    auto multipliesAndAdds = [](const llvm::Instruction &instruction) {
-      auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-      return call && call->getType()->isVectorTy() &&
-             (call->getIntrinsicID() == llvm::Intrinsic::fma || call->getIntrinsicID() == llvm::Intrinsic::fmuladd);
-    };
-    return loop.isInnermost() && llvm::any_of(loop.blocks(), [&](const llvm::BasicBlock *block) {
-             return llvm::any_of(*block, multipliesAndAdds);
-           });
-  }
-
-  llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &analyses,
-                              llvm::LoopStandardAnalysisResults &standard, llvm::LPMUpdater &updater) {
-    if (!isProduct(loop))
-      return llvm::PreservedAnalyses::all();
-    return llvm::LoopStrengthReducePass().run(loop, analyses, standard, updater);
-  }
-};
-} // namespace
-
-static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(passes, optimizations))
-    return error;
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::createFunctionToLoopPassAdaptor(ReduceProducts())));
-  passes.run(module, modules);
-  return llvm::Error::success();
-}
-
-llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants) {
+llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants, bool assembles) {
   if (variants.empty())
     return llvm::createStringError("no target to generate code for");
   Code code;
   code.context = std::make_unique<llvm::LLVMContext>();
-  llvm::Expected<LinkedModule> linked = linkVariants(variants, *code.context);
+  llvm::Expected<LinkedModule> linked = linkVariants(variants, assembles, *code.context);
   if (!linked)
     return linked.takeError();
   code.module = std::move(linked->module);
   code.machine = std::move(linked->machine);
+  code.device = std::move(linked->device);
   if (llvm::Error error = verify(*code.module))
     return std::move(error);
   if (llvm::Error error = optimize(*code.module, *code.machine))
@@ -95,27 +27,6 @@ llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants) {
   if (llvm::Error error = linkRuntime(*code.module))
     return std::move(error);
   return code;
-}
-
-namespace {
-/// Leaves loop strength reduction out of code generation, where it would look at every loop.
-struct CodeGenerationGate : llvm::OptPassGate {
-  bool isEnabled() const override { return true; }
-  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override { return name != "Loop Strength Reduction"; }
-};
-} // namespace
-
-/// Code generation changes the module that it is given, so it gets a copy.
-static llvm::Error generate(const llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind,
-                            llvm::raw_pwrite_stream &os) {
-  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-  static CodeGenerationGate gate;
-  copy->getContext().setOptPassGate(gate);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, os, nullptr, kind, /*DisableVerify=*/true))
-    return llvm::createStringError("LLVM cannot emit this kind of file for " + machine.getTargetTriple().str());
-  passes.run(*copy);
-  return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> Code::object() const {

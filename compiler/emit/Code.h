@@ -7,6 +7,7 @@
 #ifndef ATTN_COMPILER_EMIT_CODE_H
 #define ATTN_COMPILER_EMIT_CODE_H
 
+#include "compiler/emit/Device.h"
 #include "compiler/emit/Machine.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/LLVMContext.h"
@@ -25,17 +26,21 @@ struct Variant {
 class Code {
 public:
   /// Variants share entries and architecture. Of several, a call takes the first of the highest level that the
-  /// processor runs; with none, it returns ATTN_UNSUPPORTED.
-  static llvm::Expected<Code> build(llvm::ArrayRef<Variant> variants);
+  /// processor runs; with none, it returns ATTN_UNSUPPORTED. Code for devices is PTX and, if `assembles` and where there
+  /// is a ptxas, machine code.
+  static llvm::Expected<Code> build(llvm::ArrayRef<Variant> variants, bool assembles = false);
 
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object() const;
   llvm::Expected<std::string> assembly() const;
   std::string llvmText() const;
+  /// Kernels for CUDA devices, one for each such target.
+  llvm::ArrayRef<DeviceCode> deviceCode() const { return device; }
 
 private:
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
+  std::vector<DeviceCode> device;
 };
 
 } // namespace attn

@@ -46,12 +46,39 @@ struct Translated {
   std::unique_ptr<llvm::Module> module;
   /// In the order of the module.
   std::vector<std::string> entries;
+  std::vector<DeviceCode> device;
 };
 } // namespace
 
+/// Code for the devices of a CUDA target, and the program without its kernels.
+static llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> takeDeviceCode(const Variant &variant, bool assembles,
+                                                                        std::vector<DeviceCode> &device) {
+  mlir::OwningOpRef<mlir::ModuleOp> host = mlir::ModuleOp(variant.module).clone();
+  mlir::ModuleOp kernels = findDeviceModule(*host);
+  if (!kernels)
+    return std::move(host);
+  DeviceCode code;
+  code.arch = variant.target.cudaArch;
+  auto ptx = makePtx(kernels, variant.target);
+  if (!ptx)
+    return ptx.takeError();
+  code.ptx = std::move(*ptx);
+  auto cubin = assembles ? assemble(code.ptx, code.arch) : std::string();
+  if (!cubin)
+    return cubin.takeError();
+  code.cubin = std::move(*cubin);
+  device.push_back(std::move(code));
+  kernels.erase();
+  return std::move(host);
+}
+
 static llvm::Expected<Translated> translate(const Variant &variant, const llvm::TargetMachine &machine,
-                                            const llvm::Triple &triple, llvm::LLVMContext &context) {
-  mlir::ModuleOp source = variant.module;
+                                            const llvm::Triple &triple, bool assembles, llvm::LLVMContext &context) {
+  Translated result;
+  auto host = takeDeviceCode(variant, assembles, result.device);
+  if (!host)
+    return host.takeError();
+  mlir::ModuleOp source = **host;
   mlir::registerBuiltinDialectTranslation(*source.getContext());
   mlir::registerLLVMDialectTranslation(*source.getContext());
   // Alignments are chosen during the translation, by this layout.
@@ -60,10 +87,11 @@ static llvm::Expected<Translated> translate(const Variant &variant, const llvm::
                   builder.getStringAttr(machine.createDataLayout().getStringRepresentation()));
   source->setAttr(mlir::LLVM::LLVMDialect::getTargetTripleAttrName(),
                   builder.getStringAttr(triple.str()));
-  Translated result;
   result.module = mlir::translateModuleToLLVMIR(source, context, "attnc");
   if (!result.module)
     return llvm::createStringError("the program could not be translated to LLVM IR");
+  if (!result.device.empty())
+    defineDeviceGlobal(*result.module, result.device);
   for (auto function : source.getOps<mlir::LLVM::LLVMFuncOp>())
     if (!function.isExternal() && mlir::SymbolTable::getSymbolVisibility(function) == mlir::SymbolTable::Visibility::Public)
       result.entries.push_back(function.getSymName().str());
@@ -82,7 +110,7 @@ static void own(llvm::Module &module, const Variant &variant, llvm::ArrayRef<std
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) {
       define(function);
-      setMachine(function, variant.target.cpu, variant.target.features, variant.target.lanes * 32);
+      setMachine(function, variant.target.cpu, variant.target.features, variant.target.isCuda() ? 0 : variant.target.lanes * 32);
     }
   for (llvm::GlobalVariable &global : module.globals())
     if (global.hasInitializer())
@@ -145,7 +173,8 @@ static void exportEntry(llvm::Module &module, llvm::StringRef name, llvm::ArrayR
   setMachine(*module.getFunction(name), baseline(module.getTargetTriple()), "", 0);
 }
 
-llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants, llvm::LLVMContext &context) {
+llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants, bool assembles,
+                                               llvm::LLVMContext &context) {
   LinkedModule result;
   llvm::MapVector<std::string, llvm::SmallVector<Implementation>, llvm::StringMap<unsigned>> entries;
   llvm::SmallVector<std::tuple<std::string, std::string, int>> links;
@@ -158,11 +187,12 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
     if ((*machine)->getTargetTriple().getArch() != triple.getArch())
       return llvm::createStringError("targets of one object are of one architecture, but " + variants[0].target.name +
                                      " and " + variant.target.name + " are not");
-    auto translated = translate(variant, **machine, triple, context);
+    auto translated = translate(variant, **machine, triple, assembles, context);
     if (!translated)
       return translated.takeError();
     if (llvm::Error error = linkHalideTasks(*translated->module, variant))
       return std::move(error);
+    llvm::move(translated->device, std::back_inserter(result.device));
     std::string suffix = suffixOf(variant.target);
     own(*translated->module, variant, translated->entries, suffix);
     for (const std::string &entry : translated->entries)

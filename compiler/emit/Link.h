@@ -15,10 +15,11 @@ struct LinkedModule {
   std::unique_ptr<llvm::Module> module;
   /// Functions carry their own processors; this one serves all of them.
   std::unique_ptr<llvm::TargetMachine> machine;
+  std::vector<DeviceCode> device;
 };
 
 /// A module whose only visible symbols are the entries, and which lacks only the runtime's part.
-llvm::Expected<LinkedModule> linkVariants(llvm::ArrayRef<Variant> variants, llvm::LLVMContext &context);
+llvm::Expected<LinkedModule> linkVariants(llvm::ArrayRef<Variant> variants, bool assembles, llvm::LLVMContext &context);
 
 /// Brings in what the module uses of runtime/bind, which is optimised for size already: to be called last.
 llvm::Error linkRuntime(llvm::Module &into);

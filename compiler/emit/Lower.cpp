@@ -9,6 +9,7 @@
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
@@ -71,6 +72,7 @@ void attn::buildLowerToLLVM(OpPassManager &passes) {
   passes.addPass(createConvertIndexToLLVMPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createConvertNVVMToLLVMPass()); // Of device code.
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

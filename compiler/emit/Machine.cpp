@@ -21,31 +21,46 @@ static void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
     return true;
   }();
   (void)once;
 }
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> attn::makeTargetMachine(const Target &wanted) {
+/// `triple`, `cpu` and `features` are what LLVM is asked for.
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+makeMachine(const Target &wanted, const llvm::Triple &triple, llvm::StringRef cpu, llvm::StringRef features) {
   initializeTargets();
   std::string why;
-  llvm::Triple triple(wanted.triple);
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)
     return llvm::createStringError("target %s: %s", wanted.name.c_str(), why.c_str());
   // Asked first: code generation for an unknown processor prints a warning of its own.
   std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
-  if (!known || !known->isCPUStringValid(wanted.cpu))
-    return llvm::createStringError("target %s: LLVM knows no processor '%s'", wanted.name.c_str(), wanted.cpu.c_str());
+  if (!known || !known->isCPUStringValid(cpu))
+    return llvm::createStringError("target " + wanted.name + ": LLVM knows no processor '" + cpu + "'");
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FunctionSections = true;
   options.DataSections = true;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, wanted.cpu, wanted.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   if (!made)
     return llvm::createStringError("target %s: LLVM generates no code for it", wanted.name.c_str());
   return made;
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> attn::makeTargetMachine(const Target &wanted) {
+  return makeMachine(wanted, llvm::Triple(wanted.triple), wanted.cpu, wanted.features);
+}
+
+/// PTX 7.8 takes addresses of parameters; newer processors have newer versions of their own.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> attn::makeDeviceMachine(const Target &wanted) {
+  return makeMachine(wanted, llvm::Triple("nvptx64-nvidia-cuda"), "sm_" + std::to_string(wanted.cudaArch),
+                     wanted.cudaArch < 90 ? "+ptx78" : "");
 }
 
 int attn::requiredLevel(const llvm::TargetMachine &machine) {

@@ -16,6 +16,9 @@ namespace attn {
 /// Code generation for a target; an error when this LLVM cannot serve it.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const Target &target);
 
+/// The same for the devices of a CUDA target.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeDeviceMachine(const Target &target);
+
 /// The attn_cpu_level (runtime/bind/Level.c) that code for the machine needs; 0: any processor runs it.
 int requiredLevel(const llvm::TargetMachine &machine);
 

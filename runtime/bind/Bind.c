@@ -66,16 +66,27 @@ static bool check_extents(struct attn_binding *b, int64_t arg) {
   return true;
 }
 
+/* A CUDA device reaches pinned and managed memory too. */
+static bool is_reached(int64_t device, int64_t from) {
+  if (from != kDLCUDA)
+    return device == kDLCPU;
+  return device == kDLCUDA || device == kDLCUDAHost || device == kDLCUDAManaged;
+}
+
+static bool check_device(struct attn_binding *b, int64_t arg) {
+  int64_t device = (int64_t)tensor(b, arg)->device.device_type;
+  return is_reached(device, b->desc->device) ||
+         refuse_number(b, arg, "lies on a device of DLPack type ", device,
+                       b->desc->device == kDLCUDA ? ", but 2 (CUDA) is needed"
+                                                  : ", but 1 (CPU) is needed");
+}
+
 static bool check_argument(struct attn_binding *b, int64_t arg) {
   if (!b->args[arg])
     return refuse(b, arg, "is null");
   if (b->desc->args[arg].is_scalar)
     return true;
-  int64_t device = (int64_t)tensor(b, arg)->device.device_type;
-  if (device != kDLCPU)
-    return refuse_number(b, arg, "lies on a device of DLPack type ", device,
-                         ", but 1 (CPU) is needed");
-  return check_dtype(b, arg) && check_rank(b, arg) && check_extents(b, arg);
+  return check_device(b, arg) && check_dtype(b, arg) && check_rank(b, arg) && check_extents(b, arg);
 }
 
 static bool find_axis(struct attn_binding *b, int64_t axis) {

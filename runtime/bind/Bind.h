@@ -6,7 +6,7 @@
 #ifndef ATTN_RUNTIME_BIND_BIND_H
 #define ATTN_RUNTIME_BIND_BIND_H
 
-#include "attn/runtime.h"
+#include "attn/cuda.h"
 #include "runtime/bind/Descriptor.h"
 
 #ifdef __cplusplus
@@ -61,6 +61,20 @@ struct attn_arena {
 /** Halide's names for memory; the user context is a struct attn_arena. */
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
+/** attn_reserve for a kernel that runs on a device: the workspace is the
+ * device's memory, and it is context->cuda that is asked for more. Refuses a
+ * context that cannot start kernels. */
+int32_t attn_cuda_reserve(attn_context *context, int64_t bytes, int64_t align,
+                          void **memory, int32_t *owned);
+
+/** Gives back what attn_cuda_reserve took. */
+int32_t attn_cuda_release(attn_context *context, void *memory, int32_t owned);
+
+/** Starts a kernel that has `tasks` tasks, of which each block takes
+ * `tasks_per_block` at a time, unless there are none. `launch` lacks `blocks`;
+ * it lies in the caller's memory. */
+int32_t attn_cuda_run(attn_context *context, int64_t tasks,
+                      int64_t tasks_per_block, attn_cuda_launch *launch);
 
 #ifdef __cplusplus
 } /* extern "C" */

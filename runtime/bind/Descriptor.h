@@ -120,6 +120,7 @@ struct attn_desc {
   const struct attn_fact *facts;
   int64_t num_requirements; /**< conditions that must be 1 */
   const struct attn_expr *requirements;
+  int64_t device; /**< DLDeviceType of the tensors' memory; 0: the CPU's */
 };
 
 /** Factors of all dimensions of an argument. */

@@ -15,9 +15,9 @@ struct attn_message {
   size_t left;
 };
 
-/** Can the caller's context be read? */
+/** Can the caller's context be read, but for the fields of CUDA? */
 static inline bool attn_is_context(const attn_context *context) {
-  return context && context->size >= sizeof(attn_context) &&
+  return context && context->size >= offsetof(attn_context, cuda) &&
          context->version == ATTN_ABI_VERSION;
 }
 

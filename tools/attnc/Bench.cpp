@@ -63,8 +63,10 @@ struct Report {
   int threads;
   double median, minimum, spread;
   double operations, bytes;
+  /// This processor's limits; 0 where the kernel runs on a device.
   double fma, read;
 
+  bool hasLimits() const { return fma > 0; }
   bool boundByFma() const { return operations / fma >= bytes / read; }
   double fraction() const { return std::max(operations / fma, bytes / read) / median; }
 
@@ -78,6 +80,8 @@ struct Report {
       json.attribute("spread", spread);
       json.attribute("gflops", operations / median / 1e9);
       json.attribute("gbytes_per_s", bytes / median / 1e9);
+      if (!hasLimits())
+        return;
       json.attribute("limit", boundByFma() ? "fma" : "memory");
       json.attribute("fraction_of_limit", fraction());
       json.attribute("fma_gflops", fma / 1e9);
@@ -88,14 +92,16 @@ struct Report {
   void printText() const {
     llvm::outs() << kernel << ' ' << extents << ", " << threads << (threads == 1 ? " thread\n" : " threads\n")
                  << llvm::format("  median %.3f ms, min %.3f ms, spread %.0f %%\n", median * 1e3, minimum * 1e3, spread * 100)
-                 << llvm::format("  %.1f GFLOP/s, %.2f GB/s\n", operations / median / 1e9, bytes / median / 1e9)
-                 << llvm::format("  %.0f %% of the limit, which is %s (FMA %.1f GFLOP/s, memory %.1f GB/s)\n",
-                                 fraction() * 100, boundByFma() ? "FMA" : "memory", fma / 1e9, read / 1e9);
+                 << llvm::format("  %.1f GFLOP/s, %.2f GB/s\n", operations / median / 1e9, bytes / median / 1e9);
+    if (hasLimits())
+      llvm::outs() << llvm::format("  %.0f %% of the limit, which is %s (FMA %.1f GFLOP/s, memory %.1f GB/s)\n",
+                                   fraction() * 100, boundByFma() ? "FMA" : "memory", fma / 1e9, read / 1e9);
   }
 };
 
-llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program, const Chosen &chosen, int threads) {
-  auto inputs = acceptedInputs(object, program, chosen, threads);
+llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program, const Chosen &chosen, int threads,
+                                  Device *device) {
+  auto inputs = acceptedInputs(object, program, chosen, threads, device);
   if (!inputs)
     return inputs.takeError();
   auto extents = extentsFrom(program, *inputs);
@@ -108,7 +114,7 @@ llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program
   auto operations = countOperations(program, *extents, density, *lengths);
   if (!operations)
     return operations.takeError();
-  auto call = Call::prepare(object, program, *inputs, threads);
+  auto call = Call::prepare(object, program, *inputs, threads, Layout::Compact, device);
   if (!call)
     return call.takeError();
   Candidate candidate;
@@ -145,15 +151,18 @@ llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module)
   auto chosen = chosenExtentsOf(module);
   if (!chosen)
     return chosen.takeError();
+  auto device = openDevice(driver, /*mayBeSimulated=*/false);
+  if (!device)
+    return device.takeError();
   int count = threadCount();
   std::vector<Candidate> candidates;
   for (ProgramOp program : module.getOps<ProgramOp>()) {
-    auto candidate = prepare(**object, Signature(program), *chosen, count);
+    auto candidate = prepare(**object, Signature(program), *chosen, count, device->get());
     if (!candidate)
       return candidate.takeError();
     candidates.push_back(std::move(*candidate));
   }
-  auto limits = measure(candidates, count);
+  auto limits = *device ? llvm::Expected<MachineLimits>(MachineLimits{}) : measure(candidates, count);
   if (!limits)
     return limits.takeError();
   std::vector<Report> reports;

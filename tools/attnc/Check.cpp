@@ -23,7 +23,7 @@ using reference::Outcome;
 static cl::opt<std::string> caseName("case", cl::desc("Only this kind of input (--list-cases)"), cl::value_desc("name"),
                                      cl::sub(checkCommand()));
 static cl::opt<bool> listCases("list-cases", cl::desc("List the kinds of input"), cl::sub(checkCommand()));
-static cl::opt<double> effort("effort", cl::desc("Largest number of operations of one case (default 2e7)"), cl::init(2e7),
+static cl::opt<double> effort("effort", cl::desc("Largest number of operations of one case (default 2e7; in the simulator 2e4)"),
                               cl::sub(checkCommand()));
 static cl::opt<std::string> objectPath("object", cl::desc("Check the kernels of this object file, not those compiled now"),
                                        cl::value_desc("file"), cl::sub(checkCommand()));
@@ -63,13 +63,20 @@ struct Case {
 
 class Checker {
 public:
-  Checker(std::vector<Route> routes, Totals &totals) : routes(std::move(routes)), totals(totals) {}
+  /// `device`: null for kernels of this processor.
+  Checker(std::vector<Route> routes, Device *device, Totals &totals)
+      : routes(std::move(routes)), device(device), totals(totals) {}
 
   /// An error where the check itself could not run.
   llvm::Error run(const Case &checked, const reference::Results &expected) {
     ++totals.cases;
     for (Route &route : routes) {
       std::optional<reference::Buffers> first;
+      if (device) {
+        if (llvm::Error error = runOnDevice(route, checked, expected, first))
+          return error;
+        continue;
+      }
       // The compact layout with each number of threads, then every other layout.
       for (int threads : {1, 2, 3})
         if (llvm::Error error = runOnce(route, checked, expected, threads, Layout::Compact, first))
@@ -82,17 +89,28 @@ public:
   }
 
 private:
+  /// A device has no number of threads to choose. The compact layout, then another one with threads in another order.
+  llvm::Error runOnDevice(Route &route, const Case &checked, const reference::Results &expected,
+                          std::optional<reference::Buffers> &first) {
+    constexpr Layout others[] = {Layout::Padded, Layout::Strided, Layout::Reversed};
+    device->reorder(0);
+    if (llvm::Error error = runOnce(route, checked, expected, 1, Layout::Compact, first))
+      return error;
+    device->reorder(totals.cases);
+    return runOnce(route, checked, expected, 1, others[totals.cases % std::size(others)], first);
+  }
+
   llvm::Error runOnce(Route &route, const Case &checked, const reference::Results &expected, int threads, Layout layout,
                       std::optional<reference::Buffers> &first) {
     auto where = [&] {
-      return " (" + (routes.size() > 1 ? "route " + route.name + ", " : "") + std::to_string(threads) + " threads, " +
-             layoutName(layout).str() + " arguments)\n  again: " + checked.replay;
+      return " (" + (routes.size() > 1 ? "route " + route.name + ", " : "") + (device ? device->name() : std::to_string(threads) + " threads") +
+             ", " + layoutName(layout).str() + " arguments)\n  again: " + checked.replay;
     };
-    auto call = Call::prepare(*route.object, checked.program, checked.inputs, threads, layout);
+    auto call = Call::prepare(*route.object, checked.program, checked.inputs, threads, layout, device);
     if (!call)
       return call.takeError();
     if (llvm::Error error = (*call)->run()) {
-      mismatch("refused inputs that the interpreter takes: " + llvm::toString(std::move(error)) + where());
+      mismatch((device ? "failed on" : "refused") + std::string(" inputs that the interpreter takes: ") + llvm::toString(std::move(error)) + where());
       return llvm::Error::success();
     }
     auto results = (*call)->results();
@@ -147,8 +165,16 @@ private:
   }
 
   std::vector<Route> routes;
+  Device *device;
   Totals &totals;
 };
+
+bool isCudaTarget(const Driver &driver) {
+  return llvm::StringRef(driver.getOptions().targets.front()).starts_with("cuda:");
+}
+
+/// What one case may cost: a simulator executes far fewer operations in a second.
+double effortFor(const Driver &driver) { return effort ? double(effort) : isCudaTarget(driver) ? 2e4 : 2e7; }
 
 /// Sizes that the chosen schedule works in.
 llvm::Expected<std::vector<int64_t>> chosenTiles(Driver &driver, mlir::ModuleOp module) {
@@ -174,6 +200,8 @@ std::string command(const Driver &driver, const Signature &program) {
     text += " -I " + quoted(folder);
   for (const auto &[axis, extent] : driver.getOptions().defines)
     text += " -D " + axis + "=" + std::to_string(extent);
+  if (driver.getOptions().targets.front() != "host")
+    text += " --target=" + driver.getOptions().targets.front();
   if (!driver.getOptions().schedulePath.empty())
     text += " --schedule=" + quoted(driver.getOptions().schedulePath);
   if (!driver.getOptions().tuningPath.empty())
@@ -190,10 +218,10 @@ llvm::Error checkGrid(const Driver &driver, const Signature &program, llvm::Arra
   auto chosen = chosenExtents();
   if (!chosen)
     return chosen.takeError();
-  std::vector<Extents> grid = extentGrid(program, *chosen, tiles, effort);
+  std::vector<Extents> grid = extentGrid(program, *chosen, tiles, effortFor(driver));
   if (grid.empty())
     llvm::errs() << program.name << ": no extents to try: they contradict the spec, or take more than "
-                 << llvm::format("%g", double(effort)) << " operations (see --effort)\n";
+                 << llvm::format("%g", effortFor(driver)) << " operations (see --effort)\n";
   llvm::ArrayRef<reference::InputCase> all = reference::inputCases();
   for (auto [number, extents] : llvm::enumerate(grid)) {
     for (auto [which, inputCase] : llvm::enumerate(all)) {
@@ -245,7 +273,10 @@ llvm::Error checkAll(Driver &driver, mlir::ModuleOp module, Totals &totals) {
     tiles = chosenTiles(driver, module);
   if (!tiles)
     return tiles.takeError();
-  Checker checker(std::move(*routes), totals);
+  auto device = openDevice(driver, /*mayBeSimulated=*/true);
+  if (!device)
+    return device.takeError();
+  Checker checker(std::move(*routes), device->get(), totals);
   if (hasGivenInputs()) {
     auto program = onlyProgram(module);
     if (!program)

@@ -18,6 +18,8 @@ static cl::list<Output> emitted(
                clEnumValN(Output::Library, "lib", "static library"), clEnumValN(Output::Shared, "shared", "shared library"),
                clEnumValN(Output::Assembly, "asm", "assembly"), clEnumValN(Output::LLVM, "llvm", "LLVM IR"),
                clEnumValN(Output::MLIR, "mlir", "MLIR in the LLVM dialect"),
+               clEnumValN(Output::Ptx, "ptx", "PTX of the kernels for a CUDA target"),
+               clEnumValN(Output::Cubin, "cubin", "their machine code, by ptxas"),
                clEnumValN(Output::Json, "json", "description: arguments, axes, constraints, workspace")),
     cl::sub(compileCommand()));
 static cl::opt<std::string> depfile("depfile", cl::desc("Also write which files were read, for make and ninja"),

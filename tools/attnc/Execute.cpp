@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/attnc/Execute.h"
 
+#include "schedules/Target.h"
 #include "tools/attnc/Shapes.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -56,8 +57,21 @@ struct Stored {
   std::vector<uint8_t> memory;
   int64_t first; // of the element at index 0, in bytes
   DLTensor tensor;
+  /// Where `memory` has its copy; null: kernels work on `memory` itself.
+  Device *device = nullptr;
+  uint64_t address = 0;
 
   Stored(llvm::StringRef name, Mode mode, Dtype dtype, llvm::ArrayRef<int64_t> shape, Layout layout);
+  ~Stored() {
+    if (device)
+      device->release(address);
+  }
+  Stored(const Stored &) = delete;
+
+  /// Moves the argument to a device.
+  llvm::Error moveTo(Device &device);
+  llvm::Error upload() { return device ? device->upload(address, memory) : llvm::Error::success(); }
+  llvm::Error download() { return device ? device->download(memory, address) : llvm::Error::success(); }
 
   int64_t count() const {
     int64_t elements = 1;
@@ -101,8 +115,8 @@ Stored::Stored(llvm::StringRef name, Mode mode, Dtype dtype, llvm::ArrayRef<int6
   int64_t bytes = stride * size;
   memory.assign(bytes + 2 * guardBytes, guardByte);
   // Compact arguments start on a cache line, as those of a careful caller; the others just past one.
-  int64_t address = reinterpret_cast<intptr_t>(memory.data());
-  first = llvm::alignTo(address + guardBytes / 2, 64) - address + (layout == Layout::Compact ? 0 : size);
+  int64_t start = reinterpret_cast<intptr_t>(memory.data());
+  first = llvm::alignTo(start + guardBytes / 2, 64) - start + (layout == Layout::Compact ? 0 : size);
   if (layout == Layout::Reversed && mode == Mode::In)
     for (size_t d = 0; d < shape.size(); ++d) {
       first += strides[d] * std::max<int64_t>(shape[d] - 1, 0) * size;
@@ -116,6 +130,22 @@ Stored::Stored(llvm::StringRef name, Mode mode, Dtype dtype, llvm::ArrayRef<int6
   tensor.dtype = dlpackType(dtype);
   tensor.shape = shape.data();
   tensor.strides = layout == Layout::Compact ? nullptr : strides.data();
+}
+
+/// The copy starts at a multiple of what `memory` starts at a multiple of, up to a cache line.
+llvm::Error Stored::moveTo(Device &to) {
+  int64_t shift = reinterpret_cast<intptr_t>(memory.data()) % 64;
+  first += shift;
+  memory.insert(memory.begin(), shift, guardByte);
+  auto place = to.allocate(name, memory.size(), mode == Mode::In);
+  if (!place)
+    return place.takeError();
+  device = &to;
+  address = *place;
+  tensor.data = reinterpret_cast<void *>(address);
+  tensor.byte_offset = first;
+  tensor.device = {kDLCUDA, 0};
+  return upload();
 }
 
 } // namespace
@@ -141,14 +171,50 @@ struct Call::State {
   /// What inouts held before the first call; each call starts from it.
   reference::Buffers initial;
   attn_context context;
+  Device *device = nullptr;
+  uint64_t fault = 0; ///< where the device has the context's fault
   char message[512];
+
+  ~State() {
+    if (fault)
+      device->release(fault);
+  }
+
+  /// Tensors to the device; what is passed by value stays.
+  llvm::Error moveTo(Device &to);
+  /// An error says which condition on data in the device's memory did not hold.
+  llvm::Error explainFault();
 };
+
+llvm::Error Call::State::moveTo(Device &to) {
+  device = &to;
+  for (auto [stored, pointer] : llvm::zip(arguments, pointers))
+    if (pointer == &stored.tensor)
+      if (llvm::Error error = stored.moveTo(to))
+        return error;
+  to.attach(context);
+  auto place = to.allocate("fault", sizeof(char *), /*readOnly=*/false);
+  if (!place)
+    return place.takeError();
+  fault = *place;
+  context.fault = reinterpret_cast<const char **>(fault);
+  return llvm::Error::success();
+}
+
+llvm::Error Call::State::explainFault() {
+  const char *text = nullptr;
+  llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(&text), sizeof(text));
+  if (llvm::Error error = device->download(bytes, fault))
+    return error;
+  return text ? llvm::createStringError(text) : llvm::Error::success();
+}
 
 Call::Call(std::unique_ptr<State> state) : state(std::move(state)) {}
 Call::~Call() = default;
 
 llvm::Expected<std::unique_ptr<Call>> Call::prepare(LoadedObject &object, const Signature &signature,
-                                                    const reference::Buffers &inputs, int threads, Layout layout) {
+                                                    const reference::Buffers &inputs, int threads, Layout layout,
+                                                    Device *device) {
   auto state = std::make_unique<State>();
   auto kernel = object.find(signature);
   if (!kernel)
@@ -185,6 +251,9 @@ llvm::Expected<std::unique_ptr<Call>> Call::prepare(LoadedObject &object, const 
     return llvm::createStringError("the runtime refuses to run on " + llvm::Twine(threads) + " threads");
   state->context.message = state->message;
   state->context.message_size = sizeof(state->message);
+  if (device)
+    if (llvm::Error error = state->moveTo(*device))
+      return std::move(error);
   return std::unique_ptr<Call>(new Call(std::move(state)));
 }
 
@@ -195,15 +264,25 @@ llvm::Error Call::run() {
       stored.forEach([&](int64_t, uint8_t *bytes) { std::memset(bytes, garbageByte, size); });
     else if (stored.mode == Mode::InOut)
       stored.fill(state->initial.at(stored.name));
+    if (stored.mode != Mode::In)
+      if (llvm::Error error = stored.upload())
+        return error;
   }
-  return runAgain();
+  if (!state->device)
+    return runAgain();
+  const char *none = nullptr;
+  if (llvm::Error error = state->device->upload(state->fault, {reinterpret_cast<const uint8_t *>(&none), sizeof(none)}))
+    return error;
+  if (llvm::Error error = runAgain())
+    return error;
+  return state->explainFault();
 }
 
 llvm::Error Call::runAgain() {
   state->message[0] = 0;
   attn_status status = state->kernel.call(&state->context, state->pointers.data());
   if (status == ATTN_OK)
-    return llvm::Error::success();
+    return state->device ? state->device->finish() : llvm::Error::success();
   return llvm::createStringError(llvm::Twine(attn_status_name(status)) + ": " + state->message);
 }
 
@@ -212,6 +291,8 @@ llvm::Expected<reference::Buffers> Call::results() {
   for (Stored &stored : state->arguments) {
     if (stored.mode == Mode::In)
       continue;
+    if (llvm::Error error = stored.download())
+      return std::move(error);
     Buffer buffer = Buffer::zeros(stored.dtype, stored.shape);
     int64_t size = reference::dtypeSize(stored.dtype);
     // Elements become guards as they are taken, so that whatever is not a guard then was written wrongly.
@@ -248,6 +329,19 @@ llvm::Expected<std::unique_ptr<attn::LoadedObject>> attnc::loadObject(attn::Driv
   if (failed(object))
     return llvm::createStringError("the kernels could not be compiled");
   return attn::LoadedObject::load(std::move(*object));
+}
+
+llvm::Expected<std::unique_ptr<Device>> attnc::openDevice(const attn::Driver &driver, bool mayBeSimulated) {
+  auto target = findTarget(driver.getOptions().targets.front());
+  if (!target)
+    return target.takeError();
+  if (!target->isCuda())
+    return nullptr;
+  auto gpu = openGpu();
+  if (gpu || !mayBeSimulated)
+    return gpu;
+  llvm::consumeError(gpu.takeError());
+  return makeSimulator();
 }
 
 llvm::Expected<std::unique_ptr<attn::LoadedObject>> attnc::loadObject(llvm::StringRef path) {

@@ -242,7 +242,7 @@ int attnc::runInspect() {
   if (!session)
     return failure;
   // Remarks come from all stages, whichever is printed.
-  if (session->driver->getOptions().remarks != Remarks::None && !moduleAfter(*session, "lower-to-cpu"))
+  if (session->driver->getOptions().remarks != Remarks::None && !moduleAfter(*session, "lower-to-cuda"))
     return failure;
   if (printSchedule) {
     auto decided = moduleAfter(*session, "decide");

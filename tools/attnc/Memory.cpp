@@ -46,7 +46,7 @@ llvm::Expected<llvm::MapVector<mlir::Type, Caches>> cachesOf(const Signature &pr
   return all;
 }
 
-llvm::Error printMemoryOf(const Signature &program, LoadedObject &object) {
+llvm::Error printMemoryOf(const Signature &program, LoadedObject &object, Device *device) {
   auto chosen = chosenExtents();
   if (!chosen)
     return chosen.takeError();
@@ -69,7 +69,7 @@ llvm::Error printMemoryOf(const Signature &program, LoadedObject &object) {
   auto inputs = makeInputs(program, *extents, reference::inputCases().front(), chosenSeed(), lastShrink);
   if (!inputs)
     return inputs.takeError();
-  auto call = Call::prepare(object, program, *inputs, /*threads=*/0);
+  auto call = Call::prepare(object, program, *inputs, /*threads=*/0, Layout::Compact, device);
   if (!call)
     return call.takeError();
   auto bytes = (*call)->workspaceBytes();
@@ -85,8 +85,11 @@ llvm::Error attnc::printMemory(Session &session) {
   auto object = loadObject(*session.driver, *session.module);
   if (!object)
     return object.takeError();
+  auto device = openDevice(*session.driver, /*mayBeSimulated=*/true);
+  if (!device)
+    return device.takeError();
   for (const Signature &program : programsOf(*session.module))
-    if (llvm::Error error = printMemoryOf(program, **object))
+    if (llvm::Error error = printMemoryOf(program, **object, device->get()))
       return error;
   return llvm::Error::success();
 }

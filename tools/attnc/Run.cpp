@@ -7,6 +7,10 @@
 
 using namespace attnc;
 
+static llvm::cl::opt<bool> simulate("simulate",
+                                    llvm::cl::desc("Run kernels for a CUDA device in the PTX simulator (docs/cuda.md)"),
+                                    llvm::cl::sub(runCommand()));
+
 static llvm::Error run(attn::Driver &driver, mlir::ModuleOp module) {
   auto program = onlyProgram(module);
   if (!program)
@@ -17,7 +21,11 @@ static llvm::Error run(attn::Driver &driver, mlir::ModuleOp module) {
   auto object = loadObject(driver, module);
   if (!object)
     return object.takeError();
-  auto call = Call::prepare(**object, *program, *inputs, threads);
+  using Opened = llvm::Expected<std::unique_ptr<Device>>;
+  Opened device = simulate ? Opened(makeSimulator()) : openDevice(driver, /*mayBeSimulated=*/false);
+  if (!device)
+    return device.takeError();
+  auto call = Call::prepare(**object, *program, *inputs, threads, Layout::Compact, device->get());
   if (!call)
     return call.takeError();
   if (llvm::Error error = (*call)->run())

@@ -59,7 +59,7 @@ llvm::Expected<Chosen> attnc::chosenExtentsOf(mlir::ModuleOp module) {
   return chosen;
 }
 
-llvm::Expected<reference::Buffers> attnc::acceptedInputs(LoadedObject &object, const Signature &program, Chosen chosen, int threads) {
+llvm::Expected<reference::Buffers> attnc::acceptedInputs(LoadedObject &object, const Signature &program, Chosen chosen, int threads, Device *device) {
   if (hasGivenInputs() && chosen.empty())
     return gatherInputs(program);
   auto given = givenInputs(program);
@@ -76,7 +76,7 @@ llvm::Expected<reference::Buffers> attnc::acceptedInputs(LoadedObject &object, c
       return inputs.takeError();
     for (const auto &[name, buffer] : *given)
       (*inputs)[name] = buffer;
-    auto call = Call::prepare(object, program, *inputs, threads);
+    auto call = Call::prepare(object, program, *inputs, threads, Layout::Compact, device);
     if (!call)
       return call.takeError();
     llvm::Error error = (*call)->run();

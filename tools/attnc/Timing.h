@@ -38,7 +38,7 @@ llvm::Expected<Chosen> chosenExtentsOf(mlir::ModuleOp module);
 
 /// The inputs of --in and, where extents are chosen or none is given, made-up ones beside them that the kernel accepts.
 llvm::Expected<attn::reference::Buffers> acceptedInputs(attn::LoadedObject &object, const attn::Signature &program,
-                                                        Chosen chosen, int threads);
+                                                        Chosen chosen, int threads, Device *device = nullptr);
 
 } // namespace attnc
 

@@ -28,6 +28,11 @@ uint64_t Device::allocate(llvm::StringRef name, llvm::ArrayRef<uint8_t> contents
   return address;
 }
 
+void Device::release(uint64_t address) {
+  allocations.erase(address);
+  latest = nullptr;
+}
+
 llvm::ArrayRef<uint8_t> Device::read(uint64_t address) const {
   auto found = allocations.find(address);
   if (found == allocations.end())

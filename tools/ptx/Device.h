@@ -36,6 +36,8 @@ public:
   /// Memory that is not initialised, aligned to 256. Its bytes are 0xff, so that floats in it are NaN.
   uint64_t allocate(llvm::StringRef name, uint64_t bytes, bool readOnly = false);
   uint64_t allocate(llvm::StringRef name, llvm::ArrayRef<uint8_t> contents, bool readOnly = false);
+  /// Takes memory back; touching it is out of bounds then.
+  void release(uint64_t address);
   /// What `allocate` gave an address to.
   llvm::ArrayRef<uint8_t> read(uint64_t address) const;
 

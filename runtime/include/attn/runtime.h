@@ -110,6 +110,9 @@ typedef enum attn_dtype_code {
 
 struct attn_context;
 
+/** What starts kernels on CUDA devices; see attn/cuda.h. */
+struct attn_cuda;
+
 /** A piece of parallel work. `worker` says which worker runs it: two calls that
  * run at the same time have different workers. */
 typedef void (*attn_task_fn)(void *data, int64_t task, int32_t worker);
@@ -138,7 +141,7 @@ typedef struct attn_context {
   int32_t threads;  /**< workers that parallel_for may use, at least 1 */
   int32_t reserved; /**< 0 */
   attn_parallel_for_fn parallel_for; /**< null: calls run on one thread */
-  attn_alloc_fn alloc;               /**< null: workspace must be given */
+  attn_alloc_fn alloc;    /**< null: workspace must be given; not of CUDA */
   attn_free_fn free;                 /**< null exactly when alloc is */
   void *workspace;        /**< used when not null, and then large enough */
   size_t workspace_bytes; /**< size of workspace; see NAME_workspace */
@@ -146,11 +149,16 @@ typedef struct attn_context {
   char *message;          /**< null, or where a failing call explains itself */
   size_t message_size;    /**< size of message; longer texts are cut */
   void *user;             /**< for the hooks; never touched */
+  const struct attn_cuda *cuda; /**< starts CUDA kernels; others ignore it */
+  /** Null, or 8 bytes that CUDA devices can write. When the stream has come to
+   * the end of a call they hold null, or the text of a condition on data in the
+   * device's memory that does not hold: then no result was written. */
+  const char **fault;
 } attn_context;
 
 /** Fills `context`, of which the caller has `size` bytes (write
- * sizeof(attn_context)): every processor through OpenMP, memory from malloc, no
- * workspace, no message. */
+ * sizeof(attn_context)): every processor through OpenMP, memory from malloc,
+ * the CUDA driver, no workspace, no message. */
 attn_status attn_context_init(attn_context *context, size_t size);
 
 /** Sets the number of threads for a context of attn_context_init; 0 means all
@@ -165,9 +173,9 @@ ATTN_STATIC_ASSERT(sizeof(DLDataType) == 4, "DLPack's layout");
 ATTN_STATIC_ASSERT(sizeof(DLDevice) == 8, "DLPack's layout");
 ATTN_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(DLTensor) == 48,
                    "DLPack's layout");
-ATTN_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(attn_context) == 88,
+ATTN_STATIC_ASSERT(sizeof(void *) != 8 || sizeof(attn_context) == 104,
                    "version 1 of the context");
-ATTN_STATIC_ASSERT(sizeof(void *) != 8 || offsetof(attn_context, user) == 80,
+ATTN_STATIC_ASSERT(sizeof(void *) != 8 || offsetof(attn_context, fault) == 96,
                    "version 1 of the context");
 
 #ifdef __cplusplus

@@ -10,7 +10,18 @@ TEST(Target, ByName) {
   EXPECT_EQ(v4.lanes, 16);
   EXPECT_EQ(v4.vectorRegisters, 32);
   EXPECT_EQ(llvm::toString(findTarget("x86-64-v9").takeError()),
-            "no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, aarch64");
+            "no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, aarch64, "
+            "cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120");
+}
+
+/// The program runs on any processor, and threads of the device hold scalars.
+TEST(Target, CudaDevice) {
+  Target device = llvm::cantFail(findTarget("cuda:sm_90"));
+  EXPECT_TRUE(device.isCuda());
+  EXPECT_EQ(device.cudaArch, 90);
+  EXPECT_EQ(device.lanes, 1);
+  EXPECT_FALSE(llvm::cantFail(findTarget("x86-64-v3")).isCuda());
+  EXPECT_FALSE(static_cast<bool>(llvm::expectedToOptional(findTarget("cuda:sm_75"))));
 }
 
 TEST(Target, HostHasRegistersAndCaches) {
