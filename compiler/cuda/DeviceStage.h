@@ -57,6 +57,8 @@ void blockBarrier(FunctionScope &f);
 std::unique_ptr<DeviceStage> makePointStage(StageOp stage);
 /// A product through tiles in shared memory, in exact f32; point by point what is no such product.
 std::unique_ptr<DeviceStage> makeProductStage(StageOp stage);
+/// An `attn.flash` on tensor cores; null, with a remark that says why, where they cannot multiply its operands.
+std::unique_ptr<DeviceStage> makeFlashStage(StageOp stage);
 /// A warp per query of an `attn.flash`, whatever its expressions and types.
 std::unique_ptr<DeviceStage> makeRowStage(StageOp stage);
 

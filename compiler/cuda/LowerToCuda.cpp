@@ -48,8 +48,10 @@ public:
 private:
   static std::unique_ptr<DeviceStage> makeStage(StageOp stage) {
     switch (stage.getKind()) {
-    case StageKind::Flash:
-      return makeRowStage(stage);
+    case StageKind::Flash: {
+      std::unique_ptr<DeviceStage> flash = makeFlashStage(stage);
+      return flash ? std::move(flash) : makeRowStage(stage);
+    }
     case StageKind::Contract:
       return makeProductStage(stage);
     case StageKind::Nest:
@@ -153,7 +155,10 @@ private:
       tasks = arith::SelectOp::create(f.builder(), f.loc(), isFaultless(f), tasks, f.i64(0));
     LogicalResult result = success();
     auto [first, step] = tasksOf(f, shape);
-    f.loop(first, tasks, step, [&](Value task) { result = emitTask(f, task); });
+    if (shape.threadsPerTask == shape.threads) // A grid has as many blocks: without a loop, fewer values stay in registers.
+      f.when(f.less(first, tasks), [&] { result = emitTask(f, first); });
+    else
+      f.loop(first, tasks, step, [&](Value task) { result = emitTask(f, task); });
     func::ReturnOp::create(f.builder(), kernel.getLoc());
     launches.push_back(std::move(launch));
     return result;

@@ -26,12 +26,16 @@ llvm::Error attn::verify(const llvm::Module &module) {
 
 /// What LLVM is asked to do. Vectors, register blocks and calls are as the emitters want them, so neither vectorisers nor
 /// an inliner are here; what is left is addresses, bounds, and copies of one value. O2's pipeline runs several
-/// times as long and gains nothing (docs/performance.md).
-static constexpr llvm::StringLiteral optimizations =
-    "function(simplifycfg,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(loop-instsimplify,loop-rotate,licm<allowspeculation>),loop(indvars,loop-deletion),"
-    "gvn,instcombine<no-verify-fixpoint>,loop-unroll<O2>,loop-mssa(licm<allowspeculation>),"
-    "dse,simplifycfg,early-cse<memssa>),globaldce";
+/// times as long and gains nothing (docs/performance.md). Device code is left as it is in loops: what is hoisted takes a
+/// register, of which a thread has few, and ptxas hoists what it has room for.
+static std::string optimizations(bool hoists) {
+  std::string inRotation = hoists ? ",licm<allowspeculation>" : "";
+  std::string atEnd = hoists ? "loop-mssa(licm<allowspeculation>)," : "";
+  return "function(simplifycfg,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+         "loop-mssa(loop-instsimplify,loop-rotate" + inRotation + "),loop(indvars,loop-deletion),"
+         "gvn,instcombine<no-verify-fixpoint>,loop-unroll<O2>," + atEnd +
+         "dse,simplifycfg,early-cse<memssa>),globaldce";
+}
 
 namespace {
 /// Strength reduction where it pays: in the inner loops of products, whose addresses would cost an instruction beside
@@ -69,7 +73,7 @@ llvm::Error attn::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(passes, optimizations))
+  if (llvm::Error error = builder.parsePassPipeline(passes, optimizations(!machine.getTargetTriple().isNVPTX())))
     return error;
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::createFunctionToLoopPassAdaptor(ReduceProducts())));
   passes.run(module, modules);
@@ -77,10 +81,16 @@ llvm::Error attn::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 namespace {
-/// Leaves loop strength reduction out of code generation, where it would look at every loop.
+/// Leaves loop strength reduction out of code generation, where it would look at every loop; of device code hoisting, too.
 struct CodeGenerationGate : llvm::OptPassGate {
+  explicit CodeGenerationGate(bool isDevice) : isDevice(isDevice) {}
   bool isEnabled() const override { return true; }
-  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override { return name != "Loop Strength Reduction"; }
+  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override {
+    return name != "Loop Strength Reduction" && !(isDevice && name.contains("Loop Invariant Code Motion"));
+  }
+
+private:
+  bool isDevice;
 };
 } // namespace
 
@@ -88,8 +98,8 @@ struct CodeGenerationGate : llvm::OptPassGate {
 llvm::Error attn::generate(const llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind,
                            llvm::raw_pwrite_stream &os) {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-  static CodeGenerationGate gate;
-  copy->getContext().setOptPassGate(gate);
+  static CodeGenerationGate host(/*isDevice=*/false), device(/*isDevice=*/true);
+  copy->getContext().setOptPassGate(machine.getTargetTriple().isNVPTX() ? device : host);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr, kind, /*DisableVerify=*/true))
     return llvm::createStringError("LLVM cannot emit this kind of file for " + machine.getTargetTriple().str());

@@ -1,0 +1,65 @@
+//===- FlashTiling.h - sizes of fused attention on tensor cores -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a flash stage is made of for tensor cores: the widths and elements of its operands, how many rows and keys a CTA
+// works on at a time, and where that lies in shared memory. It builds no code.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CUDA_FLASHTILING_H
+#define ATTN_COMPILER_CUDA_FLASHTILING_H
+
+#include "compiler/cpu/FlashStage.h"
+#include "compiler/cuda/SharedTile.h"
+
+namespace attn {
+
+/// An operand of a matrix product: elements along one axis, of f16 or bf16.
+struct FlashOperand {
+  mlir::Value value;
+  mlir::StringAttr width;
+  int64_t extent; ///< along the width
+  mlir::Type element;
+
+  /// The extent in whole fragments.
+  int64_t padded() const { return llvm::alignTo(extent, 16); }
+};
+
+/// The operands of a flash.
+struct FlashOperands {
+  llvm::SmallVector<FlashOperand> queries, keys, values;
+
+  /// Takes those of `flash`; says why tensor cores cannot multiply them, or nothing.
+  std::string add(FlashOp flash, const FlashAxes &axes, const Signature &signature);
+};
+
+struct FlashTiling {
+  int64_t warps = 4;
+  int64_t rowTiles = 1;    ///< of 16 rows, of a warp
+  int64_t keyTile = 64;    ///< keys, a multiple of 16, at most 64 (see FlashMix.cpp)
+  int64_t stages = 2;      ///< key tiles in shared memory, at least 2
+  bool keepsQuery = true;  ///< query fragments stay in registers
+
+  static FlashTiling of(const FlashOperands &operands);
+
+  int64_t warpRows() const { return 16 * rowTiles; }
+  int64_t rows() const { return warps * warpRows(); }
+  int64_t threads() const { return 32 * warps; }
+  /// Rows that a thread has elements of, and the scores that it holds of each key tile.
+  int64_t threadRows() const { return 2 * rowTiles; }
+  int64_t threadScores() const { return rowTiles * keyTile / 8 * 4; }
+};
+
+/// Byte offsets from the beginning of the CTA's shared memory.
+struct FlashShared {
+  llvm::SmallVector<SharedTile> query, key, value;
+  llvm::SmallVector<int64_t> queryAt;
+  llvm::SmallVector<int64_t> keyAt, valueAt; ///< from the beginning of a stage
+  int64_t firstStage = 0, stageBytes = 0;
+  int64_t extremes = 0; ///< per warp and range the first key that it sees and the end: i64
+  int64_t size = 0;
+
+  FlashShared(const FlashOperands &operands, const FlashTiling &tiling, unsigned ranges);
+};
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CUDA_FLASHTILING_H

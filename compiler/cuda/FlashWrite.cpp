@@ -1,0 +1,101 @@
+//===- FlashWrite.cpp - the end of a tile -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Normalises the outputs and stores what follows, row by row.
+//===----------------------------------------------------------------------===//
+#include "compiler/cpu/Packing.h"
+#include "compiler/cuda/FlashKernel.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr double naturalLogOf2 = 0.6931471805599453;
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Stores the thread's columns of a row, or, where a result has no width, the row's own value by its first thread.
+void FlashKernel::writeRow(Expressions &x, unsigned number, WriteOp write, const State &state, Value logSumExp) {
+  StringAttr width = widthOf(write, axes);
+  auto give = [&] {
+    if (flash.getLogsumexp())
+      x.set(flash.getOutputs().back(), 0, {logSumExp, {}});
+  };
+  if (!width) {
+    Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, lastColumn, t.i32(0));
+    return f.when(isFirst, [&] {
+      inScope(x, [&] {
+        give();
+        x.write(write);
+      });
+    });
+  }
+  const FlashOperand *first = llvm::find_if(operands.values, [&](const FlashOperand &value) { return value.width == width; });
+  for (int64_t column = 0; column < first->extent; column += 8) {
+    for (int64_t i = 0; i < 2; ++i) {
+      Value index = t.add(lastColumn, column + i);
+      auto emit = [&] {
+        inScope(x, [&] {
+          x.bind(width, t.widen(index));
+          give();
+          for (auto [value, operand] : llvm::enumerate(operands.values)) {
+            int64_t perRowTile = operand.padded() / 8 * 4;
+            if (operand.width == width)
+              x.set(flash.getOutputs()[value], 0,
+                        {state.outputs[value][number / 2 * perRowTile + column / 2 + number % 2 * 2 + i], {}});
+          }
+          x.write(write);
+        });
+      };
+      f.when(t.less(index, t.i32(first->extent)), emit);
+    }
+  }
+}
+
+/// Rows are found anew, from a thread number that is read anew: kept through the loop they would take registers.
+void FlashKernel::finish(Expressions &x, Value firstRow, State state) {
+  OpBuilder &b = f.builder();
+  Location loc = f.loc();
+  Type f32 = b.getF32Type();
+  Value zero = f.constant(f32, 0.0), thread = t.again(t.thread());
+  for (const Row &row : rows)
+    hasFailed |= row.x.failed();
+  for (unsigned number = 0; number < rows.size(); ++number) {
+    Value logSumExp;
+    if (isSoftmax()) {
+      Value sum = t.reduce(state.sums[number], 1 | 2, [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, loc, x, y); });
+      // A row without keys: output 0, log-sum-exp -inf.
+      Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
+      Value reciprocal = arith::DivFOp::create(b, loc, f.constant(f32, 1.0), sum);
+      Value inverse = arith::SelectOp::create(b, loc, empty, zero, reciprocal);
+      for (auto [value, output] : llvm::enumerate(state.outputs)) {
+        unsigned perRowTile = operands.values[value].padded() / 8 * 4;
+        for (auto [i, element] : llvm::enumerate(output)) {
+          if (i / perRowTile * 2 + i % 4 / 2 != number)
+            continue;
+          Value normal = arith::MulFOp::create(b, loc, element, inverse);
+          if (flash.getSink()) { // A sink of NaN does not reach a row without keys.
+            Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, element, zero);
+            normal = arith::SelectOp::create(b, loc, none, element, normal);
+          }
+          element = normal;
+        }
+      }
+      if (flash.getLogsumexp()) {
+        Value natural = math::FmaOp::create(b, loc, state.maxima[number], f.constant(f32, naturalLogOf2),
+                                            math::LogOp::create(b, loc, sum));
+        logSumExp = arith::SelectOp::create(b, loc, empty, f.constant(f32, -infinity), natural);
+      }
+    }
+    x.enter(nullptr);
+    Value row = rowNumber(firstRow, number, thread);
+    bindRow(x, f.min(row, f.sub(rowCount(x), f.i64(1))));
+    f.when(x.both(f.less(row, rowCount(x)), x.existence(axes.rows)), [&] {
+      inScope(x, [&] {
+        for (WriteOp write : stage.getBody().getOps<WriteOp>())
+          writeRow(x, number, write, state, logSumExp);
+      });
+    });
+    x.leave();
+  }
+}

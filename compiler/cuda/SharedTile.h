@@ -1,0 +1,58 @@
+//===- SharedTile.h - 16-bit elements in shared memory ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile of rows of f16 or bf16 in shared memory, how its chunks of eight elements lie there, and how a warp reads it as
+// fragments of matrix instructions. Eight rows of a matrix of 8 x 8 are in different banks: their chunks change places
+// by an exclusive or where a row is a multiple of 128 bytes, and lie an odd number of chunks apart elsewhere.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_COMPILER_CUDA_SHAREDTILE_H
+#define ATTN_COMPILER_CUDA_SHAREDTILE_H
+
+#include "compiler/cuda/ThreadScope.h"
+
+namespace attn {
+
+/// Elements of a chunk, which one ldmatrix lane or one copy moves, and its bytes.
+inline constexpr int64_t chunkElements = 8, chunkBytes = 16;
+
+struct SharedTile {
+  int64_t rows = 0, width = 0; ///< multiples of 16
+
+  int64_t chunks() const { return width / chunkElements; }
+  bool isSwizzled() const { return chunks() % 8 == 0; }
+  /// Bytes from a row to the next.
+  int64_t pitch() const { return chunkBytes * (isSwizzled() ? chunks() : chunks() | 1); }
+  int64_t bytes() const { return llvm::alignTo(rows * pitch(), 128); }
+
+  /// The address of a chunk of the tile at `base`, a multiple of 128 (all i32).
+  mlir::Value at(ThreadScope &t, mlir::Value base, mlir::Value row, mlir::Value chunk) const;
+};
+
+/// Which fragment of a product a tile is read as.
+enum class Fragment {
+  Left,           ///< 16 rows x 16 columns of the left side: four words
+  RightByColumns, ///< the right side, whose columns are the tile's rows: two words of each of two 16 x 8
+  RightByRows     ///< the right side, whose rows are the tile's rows: the same
+};
+
+/// Reads 16 x 16 elements of a tile at a time.
+class FragmentReader {
+public:
+  /// `firstRow` (i32, a multiple of 8; null: 0) is what rows are counted from.
+  FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragment, mlir::Value firstRow = {});
+
+  /// Says where the tile lies from now on.
+  void moveTo(mlir::Value base) { address = t.add(base, offset); }
+  /// The fragment at (row, column), multiples of 16.
+  FunctionScope::Values load(int64_t row, int64_t column);
+
+private:
+  ThreadScope &t;
+  SharedTile tile;
+  Fragment fragment;
+  mlir::Value offset, address; ///< the lane's, of the fragment at (0, 0)
+};
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_CUDA_SHAREDTILE_H

@@ -1,0 +1,190 @@
+//===- TileCopy.cpp - from operands to shared memory ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "compiler/cuda/TileCopy.h"
+#include "compiler/cpu/Packing.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// The index of a read that runs along an axis, when it is that axis' own, alone and always in range; else none.
+static std::optional<size_t> indexAlong(FunctionScope &f, ReadOp read, StringAttr axis) {
+  std::optional<size_t> found;
+  for (auto [i, index] : llvm::enumerate(read.getIndices())) {
+    if (!valueType(index).hasAxis(axis))
+      continue;
+    auto own = index.getDefiningOp<IndexOp>();
+    if (found || !own || !f.covers(f.access(read.getRef()).factors[i], axis))
+      return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+TileCopy::TileCopy(ThreadScope &t, Expressions &x, TileSource source, SharedTile tile, int64_t threads)
+    : t(t), f(t.scope()), source(std::move(source)), tile(tile), threads(threads) {
+  auto read = this->source.value.getDefiningOp<ReadOp>();
+  std::optional<size_t> column = read ? indexAlong(f, read, this->source.width) : std::nullopt;
+  if (!column)
+    return;
+  const Access &access = f.access(read.getRef());
+  Type stored = read.getRef().getType().getElementType();
+  if (stored == this->source.element && this->source.extent % chunkElements == 0)
+    aligned = isAligned(access, *column);
+  std::optional<size_t> row = this->source.rows ? indexAlong(f, read, this->source.rows) : std::nullopt;
+  Datum first = row ? placeOf(x, this->source.first) : Datum();
+  if (!row || first.present)
+    return;
+  origin = first.value;
+  stride = access.strides[*row];
+  step = access.strides[*column];
+}
+
+void TileCopy::copy(Expressions &x, Value base, const TileRows &rows) {
+  if (!aligned)
+    return computeAll(x, base, rows);
+  f.when(
+      aligned, [&] { inScope(x, [&] { copyStored(x, base, rows); }); },
+      [&] { inScope(x, [&] { computeAll(x, base, rows); }); });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and chunks
+//===----------------------------------------------------------------------===//
+
+/// The row of the source that row `row + plus` of the tile gets. `row` is the same for all passes of a thread over a tile:
+/// each sum of its own would take a register through the loop over tiles.
+Value TileCopy::numberOf(const TileRows &rows, Value row, int64_t plus) {
+  Value number = t.smaller(t.add(rows.first, row), t.add(rows.last, -plus));
+  return t.add(rows.from ? t.greater(number, t.add(rows.from, -plus)) : number, plus);
+}
+
+void TileCopy::forChunk(Value base, Value number, llvm::function_ref<void(Value, int64_t, Value, Value)> body) {
+  auto emit = [&] {
+    Value row = t.div(number, tile.chunks()), chunk = t.rem(number, tile.chunks());
+    body(row, 0, chunk, tile.at(t, base, row, chunk));
+  };
+  if (tile.rows * tile.chunks() % threads == 0)
+    emit();
+  else
+    f.when(t.less(number, t.i32(tile.rows * tile.chunks())), emit);
+}
+
+/// Where threads make whole rows, a thread keeps its chunk from pass to pass, and addresses differ by constants.
+void TileCopy::forChunks(Value thread, Value base, llvm::function_ref<void(Value, int64_t, Value, Value)> body) {
+  int64_t passRows = threads / tile.chunks(), chunks = tile.rows * tile.chunks();
+  bool keepsChunk = threads % tile.chunks() == 0 && tile.rows % passRows == 0 &&
+                    (!tile.isSwizzled() || llvm::isPowerOf2_64(passRows));
+  if (!keepsChunk) {
+    for (int64_t first = 0; first < chunks; first += threads)
+      forChunk(base, t.add(thread, first), body);
+    return;
+  }
+  Value row = t.div(thread, tile.chunks()), chunk = t.rem(thread, tile.chunks());
+  Value to = tile.at(t, base, row, chunk);
+  for (int64_t first = 0; first < tile.rows; first += passRows) {
+    int64_t turned = tile.isSwizzled() ? first % 8 * chunkBytes : 0;
+    body(row, first, chunk, t.add(t.exclusiveOr(to, turned), first * tile.pitch()));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Stored elements
+//===----------------------------------------------------------------------===//
+
+/// Whether elements lie side by side and every row begins at a multiple of 16 bytes.
+Value TileCopy::isAligned(const Access &access, size_t column) {
+  OpBuilder &b = f.builder();
+  Value bits = LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), access.address);
+  for (auto [i, stride] : llvm::enumerate(access.strides))
+    if (i != column)
+      bits = arith::OrIOp::create(b, f.loc(), bits, f.mul(stride, f.i64(chunkBytes / chunkElements)));
+  Value low = arith::AndIOp::create(b, f.loc(), bits, f.i64(chunkBytes - 1));
+  Value isUnit = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, access.strides[column], f.i64(1));
+  Value isMultiple = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, low, f.i64(0));
+  return arith::AndIOp::create(b, f.loc(), isUnit, isMultiple);
+}
+
+/// The address of a row, and where it may be touched.
+Datum TileCopy::placeOf(Expressions &x, Value number) {
+  x.enter(nullptr);
+  source.bind(x, number);
+  x.bind(source.width, f.i64(0));
+  Datum place = x.locate(source.value.getDefiningOp<ReadOp>());
+  x.leave();
+  return place;
+}
+
+/// Strides stay in elements: they are parameters of the kernel, which need no register.
+Value TileCopy::bytesFrom(Value address, Value elements, Type stored) {
+  return f.add(address, f.mul(elements, f.i64(memoryType(stored).getIntOrFloatBitWidth() / 8)));
+}
+
+void TileCopy::copyStored(Expressions &x, Value base, const TileRows &rows) {
+  forChunks(rows.thread, base, [&](Value row, int64_t plus, Value chunk, Value to) {
+    Value number = t.widen(numberOf(rows, row, plus));
+    Datum place = origin ? Datum{bytesFrom(origin, f.mul(number, stride), source.element), {}}
+                         : placeOf(x, f.add(source.first, number));
+    Value condition = place.present;
+    if (source.extent < tile.width)
+      condition = x.both(condition, t.less(chunk, t.i32(source.extent / chunkElements)));
+    Value from = f.add(place.value, t.widen(t.mul(chunk, chunkBytes)));
+    if (condition) // Nothing is read then, but an address has to be one.
+      from = arith::SelectOp::create(f.builder(), f.loc(), condition, from, place.value);
+    t.copyAsync(to, from, condition);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Computed elements
+//===----------------------------------------------------------------------===//
+
+/// An element of a row, as f32.
+Datum TileCopy::elementAt(Expressions &x, Value number, Value index) {
+  if (origin) {
+    OpBuilder &b = f.builder();
+    auto read = source.value.getDefiningOp<ReadOp>();
+    Type stored = read.getRef().getType().getElementType();
+    Value address = bytesFrom(origin, f.add(f.mul(number, stride), f.mul(index, step)), stored);
+    Value pointer = LLVM::IntToPtrOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), address);
+    return {widenStored(f, f.load(memoryType(stored), pointer, f.i64(0)), stored, b.getF32Type()), {}};
+  }
+  x.enter(nullptr);
+  x.bind(source.width, index);
+  Datum datum = x.evaluate(source.value);
+  x.leave();
+  return datum;
+}
+
+/// Eight elements from `chunk` on, as a vector of four words.
+Value TileCopy::computeChunk(Expressions &x, Value number, Value chunk) {
+  OpBuilder &b = f.builder();
+  Value first = t.widen(t.mul(chunk, chunkElements)), zero = f.constant(b.getF32Type(), 0.0);
+  FunctionScope::Values words, elements;
+  for (int64_t e = 0; e < chunkElements; ++e) {
+    Value index = f.add(first, f.i64(e)), exists;
+    if (source.extent < tile.width) {
+      exists = f.less(index, f.i64(source.extent));
+      index = f.min(index, f.i64(source.extent - 1));
+    }
+    Datum datum = elementAt(x, number, index);
+    Value present = x.both(exists, datum.present);
+    elements.push_back(present ? arith::SelectOp::create(b, f.loc(), present, datum.value, zero).getResult() : datum.value);
+  }
+  for (int64_t e = 0; e < chunkElements; e += 2)
+    words.push_back(t.pack(source.element, elements[e], elements[e + 1]));
+  return vector::FromElementsOp::create(b, f.loc(), f.vectorOf(4, b.getI32Type()), words);
+}
+
+void TileCopy::computeAll(Expressions &x, Value base, const TileRows &rows) {
+  f.loop(f.i64(0), f.i64(tile.rows * tile.chunks()), f.i64(threads), [&](Value first) {
+    Operation *loop = first.getParentBlock()->getParentOp();
+    forChunk(base, t.add(rows.thread, t.narrow(first)), [&](Value row, int64_t plus, Value chunk, Value to) {
+      Value number = t.widen(numberOf(rows, row, plus));
+      x.enter(loop);
+      source.bind(x, f.add(source.first, number));
+      t.storeShared(computeChunk(x, number, chunk), to);
+      x.leave();
+    });
+  });
+}
