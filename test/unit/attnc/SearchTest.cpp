@@ -21,7 +21,7 @@ protected:
 
   static double time(const KernelSchedule &kernel) {
     const Schedule &flash = kernel[0].schedule, &contract = kernel[1].schedule;
-    return 2 + std::abs(double(flash.queryTile) - 96) / 96 + std::abs(double(flash.rows) - 4) / 4 +
+    return 2 + std::abs(double(flash.queryTile) - 96) / 96 + std::abs(double(flash.rows) - 6) / 6 +
            std::abs(double(contract.depthTile) - 128) / 128;
   }
 
@@ -30,7 +30,7 @@ protected:
            {[](const KernelSchedule &candidate, const KernelSchedule &best, bool) {
               return std::optional<double>(time(candidate) / time(best));
             },
-            [&](const KernelSchedule &candidate) { return allRight || candidate[0].schedule.rows != 4; },
+            [&](const KernelSchedule &candidate) { return allRight || candidate[0].schedule.rows != 6; },
             [&] { return left-- <= 0; }, [](const SearchState &) {}});
   }
 
@@ -54,7 +54,7 @@ TEST_F(SearchTest, KeepsNothingWrong) {
   allRight = false;
   SearchState state = start();
   run(state);
-  EXPECT_NE(state.best[0].schedule.rows, 4);
+  EXPECT_NE(state.best[0].schedule.rows, 6);
   EXPECT_GT(state.wrong, 0);
   EXPECT_TRUE(state.complete);
 }

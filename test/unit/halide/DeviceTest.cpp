@@ -70,6 +70,11 @@ struct Data {
   }
 };
 
+/// A file of this test alone: the others run beside it.
+std::string ownFile(const std::string &suffix) {
+  return ::testing::TempDir() + "attn-" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + suffix;
+}
+
 class Devices : public ::testing::Test {
 protected:
   StagePlan plan = causalPlan();
@@ -95,7 +100,7 @@ protected:
     flash.scheduleForDevice();
     Halide::Module module = flash.pipeline().compile_to_module(flash.arguments(), "causal", Target(target));
     EXPECT_FALSE(module.functions().empty());
-    std::string path = ::testing::TempDir() + "attn-device-test.o";
+    std::string path = ownFile(".o");
     module.compile({{Halide::OutputFileType::object, path}});
     EXPECT_EQ(std::remove(path.c_str()), 0);
   }
@@ -130,7 +135,7 @@ TEST_F(Devices, WebAssemblyIsGenerated) {
   flash.scheduleForCpu();
   Halide::Module module = flash.pipeline().compile_to_module(
       flash.arguments(), "causal", Target("wasm-32-wasmrt-wasm_simd128-strict_float"));
-  std::string path = ::testing::TempDir() + "attn-device-test.wasm.o";
+  std::string path = ownFile(".o");
   module.compile({{Halide::OutputFileType::object, path}});
   EXPECT_EQ(std::remove(path.c_str()), 0);
 }
