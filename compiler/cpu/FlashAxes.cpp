@@ -95,6 +95,16 @@ FailureOr<FlashAxes> FlashAxes::of(FlashOp flash, const Signature &signature) {
   return axes;
 }
 
+void FlashAxes::bindKey(Expressions &x, Value key) const {
+  FunctionScope::Values counts;
+  for (StringAttr axis : keys)
+    counts.push_back(x.extentAt(axis));
+  for (auto [axis, index] : llvm::zip(keys, splitTask(x.scope(), key, counts))) {
+    x.bind(axis, index);
+    x.markExisting(axis);
+  }
+}
+
 AxisList FlashAxes::rowAxes() const {
   AxisList all(rows);
   if (lane)

@@ -44,17 +44,6 @@ Value FlashTask::keyCount() {
   return count;
 }
 
-/// Binds the key axes; several are one, row-major.
-void FlashTask::bindKey(Value key) {
-  Values counts;
-  for (StringAttr axis : axes.keys)
-    counts.push_back(expressions.extentAt(axis));
-  for (auto [axis, index] : llvm::zip(axes.keys, splitTask(f, key, counts))) {
-    expressions.bind(axis, index);
-    expressions.markExisting(axis);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Start of a tile
 //===----------------------------------------------------------------------===//

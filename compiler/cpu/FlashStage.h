@@ -26,6 +26,8 @@ struct FlashAxes {
 
   /// What queries have and keys and values do not.
   AxisList rowAxes() const;
+  /// Binds the key axes to the indices of key number `key`; several are one, row-major.
+  void bindKey(Expressions &x, mlir::Value key) const;
 
   /// Sorts the axes of `flash`; a diagnostic says what this stage cannot do.
   static mlir::FailureOr<FlashAxes> of(FlashOp flash, const Signature &signature);
@@ -185,7 +187,7 @@ private:
   // Small helpers.
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
   Value keyCount();
-  void bindKey(Value key);
+  void bindKey(Value key) { axes.bindKey(expressions, key); }
   Value at(const FlashScratch::Part &part, Value number) { return f.add(part.offset, f.mul(number, part.pitch)); }
   Value loadFloats(Value offset, int64_t plus = 0);
   void storeFloats(Value value, Value offset, int64_t plus = 0);

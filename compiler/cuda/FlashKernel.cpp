@@ -47,17 +47,6 @@ void FlashKernel::bindRow(Expressions &x, Value number) {
     x.bind(axis, index);
 }
 
-/// Several key axes are one, row-major.
-void FlashKernel::bindKey(Expressions &x, Value key) {
-  Values counts;
-  for (StringAttr axis : axes.keys)
-    counts.push_back(x.extentAt(axis));
-  for (auto [axis, index] : llvm::zip(axes.keys, splitTask(f, key, counts))) {
-    x.bind(axis, index);
-    x.markExisting(axis);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // One CTA
 //===----------------------------------------------------------------------===//
@@ -146,7 +135,7 @@ void FlashKernel::copyQueries(Expressions &x, Value firstRow) {
 }
 
 void FlashKernel::prepareCopies(Expressions &x) {
-  auto bind = [this](Expressions &x, Value key) { bindKey(x, key); };
+  auto bind = [this](Expressions &x, Value key) { axes.bindKey(x, key); };
   StringAttr along = axes.keys.size() == 1 ? axes.keys.front() : StringAttr();
   auto add = [&](std::vector<TileCopy> &to, const FlashOperand &operand, const SharedTile &tile) {
     TileSource source{operand.value, operand.width, operand.extent, operand.element, along, bind, firstKey};

@@ -81,7 +81,6 @@ private:
   Value rowCount(Expressions &x);
   Value keyCount(Expressions &x);
   void bindRow(Expressions &x, Value number);
-  void bindKey(Expressions &x, Value key);
   mlir::LogicalResult emitTile(Expressions &x, Value firstRow);
   void copyQueries(Expressions &x, Value firstRow);
   void prepareCopies(Expressions &x);

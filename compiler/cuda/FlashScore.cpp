@@ -116,7 +116,7 @@ Value FlashKernel::scoreAt(Row &row, ArrayRef<Values> raw, unsigned element, Val
   if (form.isPlain)
     return row.factor ? arith::MulFOp::create(b, f.loc(), raw[0][element], row.factor).getResult() : raw[0][element];
   row.x.enter(tile.loop);
-  bindKey(row.x, key);
+  axes.bindKey(row.x, key);
   setTerms(row.x, raw, element);
   Datum datum = row.x.evaluate(flash.getScore());
   row.x.leave();
@@ -177,7 +177,7 @@ FlashKernel::Values FlashKernel::masked(const Tile &tile, ArrayRef<Values> raw, 
     Value seen = seenAt(row, bounds[rowOf(element)], columnOf(element));
     if (flash.getMask()) {
       row.x.enter(tile.loop);
-      bindKey(row.x, keyAt(tile, columnOf(element), isRead));
+      axes.bindKey(row.x, keyAt(tile, columnOf(element), isRead));
       setTerms(row.x, raw, element);
       Datum mask = row.x.evaluate(flash.getMask());
       seen = row.x.both(seen, row.x.both(mask.value, mask.present));

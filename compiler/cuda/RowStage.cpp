@@ -61,7 +61,7 @@ private:
   };
 
   void bindQuery(Operation *region, ArrayRef<StringAttr> queryAxes, ValueRange indices);
-  void bindKey(Value key);
+  void bindKey(Value key) { axes.bindKey(x, key); }
   void emitPass(Value firstElement);
   Value dot(unsigned term);
   Score scoreAt(Value key);
@@ -204,16 +204,6 @@ void RowTask::emitPass(Value firstElement) {
 //===----------------------------------------------------------------------===//
 // Scores
 //===----------------------------------------------------------------------===//
-
-void RowTask::bindKey(Value key) {
-  Values counts;
-  for (StringAttr axis : axes.keys)
-    counts.push_back(x.extentAt(axis));
-  for (auto [axis, index] : llvm::zip(axes.keys, splitTask(f, key, counts))) {
-    x.bind(axis, index);
-    x.markExisting(axis);
-  }
-}
 
 Value RowTask::dot(unsigned term) {
   StringAttr contracted = axes.contracted[term];
