@@ -95,6 +95,14 @@ FailureOr<FlashAxes> FlashAxes::of(FlashOp flash, const Signature &signature) {
   return axes;
 }
 
+Value FlashAxes::keyCount(Expressions &x) const {
+  FunctionScope &f = x.scope();
+  Value count = f.i64(1);
+  for (StringAttr axis : keys)
+    count = f.mul(count, x.extentAt(axis));
+  return count;
+}
+
 void FlashAxes::bindKey(Expressions &x, Value key) const {
   FunctionScope::Values counts;
   for (StringAttr axis : keys)

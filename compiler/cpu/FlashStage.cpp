@@ -37,13 +37,6 @@ void FlashTask::storeIntegers(Value value, Value offset, int64_t plus) {
   f.store(value, f.address(base, offset, f.builder().getF32Type()), f.i64(plus));
 }
 
-Value FlashTask::keyCount() {
-  Value count = f.i64(1);
-  for (StringAttr axis : axes.keys)
-    count = f.mul(count, expressions.extentAt(axis));
-  return count;
-}
-
 //===----------------------------------------------------------------------===//
 // Start of a tile
 //===----------------------------------------------------------------------===//

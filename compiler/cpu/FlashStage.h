@@ -26,6 +26,8 @@ struct FlashAxes {
 
   /// What queries have and keys and values do not.
   AxisList rowAxes() const;
+  /// How many keys there are at the point: of all key axes together.
+  mlir::Value keyCount(Expressions &x) const;
   /// Binds the key axes to the indices of key number `key`; several are one, row-major.
   void bindKey(Expressions &x, mlir::Value key) const;
 
@@ -186,7 +188,7 @@ private:
 
   // Small helpers.
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
-  Value keyCount();
+  Value keyCount() { return axes.keyCount(expressions); }
   void bindKey(Value key) { axes.bindKey(expressions, key); }
   Value at(const FlashScratch::Part &part, Value number) { return f.add(part.offset, f.mul(number, part.pitch)); }
   Value loadFloats(Value offset, int64_t plus = 0);

@@ -26,13 +26,6 @@ Value FlashKernel::rowCount(Expressions &x) {
   return axes.lane ? f.mul(otherRows(), x.extentAt(axes.lane)) : otherRows();
 }
 
-Value FlashKernel::keyCount(Expressions &x) {
-  Value count = f.i64(1);
-  for (StringAttr axis : axes.keys)
-    count = f.mul(count, x.extentAt(axis));
-  return count;
-}
-
 void FlashKernel::bindRow(Expressions &x, Value number) {
   Values counts;
   for (StringAttr axis : axes.rows)
@@ -96,7 +89,7 @@ LogicalResult FlashKernel::emit(Value block) {
 LogicalResult FlashKernel::emitTile(Expressions &x, Value firstRow) {
   base = t.sharedMemory();
   lastColumn = t.mul(t.rem(t.lane(), 4), 2);
-  keys = keyCount(x);
+  keys = axes.keyCount(x);
   makeRows(x, firstRow);
   findExtremes();
   countFromFirstTile();

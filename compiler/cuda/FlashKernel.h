@@ -79,7 +79,6 @@ private:
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
   Value otherRows() { return f.extent(axes.rows); }
   Value rowCount(Expressions &x);
-  Value keyCount(Expressions &x);
   void bindRow(Expressions &x, Value number);
   mlir::LogicalResult emitTile(Expressions &x, Value firstRow);
   void copyQueries(Expressions &x, Value firstRow);

@@ -146,9 +146,7 @@ LogicalResult RowTask::emit(ArrayRef<StringAttr> queryAxes, ValueRange indices) 
     bindQuery(region, queryAxes, indices);
     for (StringAttr axis : queryAxes)
       x.markExisting(axis);
-    keyCount = f.i64(1);
-    for (StringAttr axis : axes.keys)
-      keyCount = f.mul(keyCount, x.extentAt(axis));
+    keyCount = axes.keyCount(x);
     firstKey = keyCount;
     endKey = f.i64(0);
     for (unsigned r = 0; r < std::max(1u, flash.getNumRanges()); ++r) {

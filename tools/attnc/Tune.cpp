@@ -12,7 +12,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 #include <atomic>
 
@@ -33,8 +32,9 @@ namespace {
 
 llvm::Expected<double> parseTime(llvm::StringRef text) {
   llvm::StringRef number = text;
-  double unit = number.consume_back("m") ? 60 : number.consume_back("s") ? 1 : 1;
-  double value;
+  double unit = number.consume_back("m") ? 60 : 1, value;
+  if (unit == 1)
+    number.consume_back("s");
   if (number.getAsDouble(value) || !(value > 0))
     return llvm::createStringError("--time " + text + " is not a time: write 90s or 10m");
   return value * unit;
