@@ -5,7 +5,7 @@ fit together are made to fit by `settle`, so every dict is a legal program."""
 import random
 
 CHOICES = {
-    "storage": ["contiguous", "padded", "packed", "paged", "cache", "append", "ring", "paged_write"],
+    "storage": ["contiguous", "padded", "packed", "paged", "cache", "append", "ring", "paged_write", "image"],
     "heads": ["none", "mha", "mqa", "gqa", "alternating"],
     "single": [False, True],                      # one query for each sequence: no axis S
     "source": ["given", "projected"],
@@ -29,9 +29,10 @@ CHOICES = {
     "few_heads": [False, True],                   # a fixed number of them
 }
 MASKS = ["causal", "window", "around", "end", "prefix", "length", "front", "keep", "table", "documents", "dilated",
-         "blocks", "neighbours", "reach", "not_self", "sink_window", "offsets", "global", "block_table"]
+         "blocks", "neighbours", "reach", "not_self", "sink_window", "offsets", "global", "block_table", "near_pixels",
+         "pixel_neighbours"]
 SCORES = ["scaled", "constant", "argument", "cap", "alibi", "bias", "head_bias", "clipped", "second", "table_row",
-          "holes", "bucket", "by_length", "shifted"]
+          "holes", "bucket", "by_length", "shifted", "pixel_bias"]
 LISTS = {"masks": MASKS, "scores": SCORES}
 
 RAGGED = ("padded", "packed", "paged", "paged_write")
@@ -64,14 +65,14 @@ def settle(choices):
     """The same with what does not fit together made plain."""
     c = dict(choices)
     ragged, writes = c["storage"] in RAGGED, c["storage"] in WRITES
-    if c["storage"] in ("packed", "paged_write", "cache", "append", "ring"):
+    if c["storage"] in ("packed", "paged_write", "cache", "append", "ring", "image"):
         c["single"] = False
     if c["storage"] not in ("contiguous", "cache", "append") or c["single"]:
         c["source"] = "given"
     if c["source"] == "projected":
         c["key_type"] = c["query_type"]
         c["own_width"] = False
-    if c["key_type"] == "i8" and (writes or c["storage"] not in ("contiguous", "padded")):
+    if c["key_type"] == "i8" and (writes or c["storage"] not in ("contiguous", "padded", "image")):
         c["key_type"] = "f32"
     if c["normaliser"] != "softmax":
         c["sink"], c["lse"] = "none", False
@@ -87,7 +88,9 @@ def settle(choices):
         c["few_heads"] = True  # else a product such as (H E) leaves both open
     if c["heads"] == "none" and c["sink"] == "heads":
         c["sink"] = "zero"
-    unfit = set()
+    unfit = {"near_pixels", "pixel_neighbours", "pixel_bias"}
+    if c["storage"] == "image":
+        unfit = {"keep", "documents", "offsets", "end", "neighbours"}
     if ragged:
         unfit |= {"table", "bias", "head_bias", "neighbours", "end", "holes"}
     if c["storage"] in ("packed", "paged", "paged_write", "ring", "cache", "append"):
@@ -123,6 +126,9 @@ class Writer:
         self.head_index = {"none": "", "mha": "h", "mqa": "h", "gqa": "g, r", "alternating": "r, g"}[heads]
         self.F = "F" if self.c["own_width"] else "E"
         self.ragged_queries = self.c["storage"] == "packed"
+        image = self.c["storage"] == "image"  # rows and columns of pixels: two axes each
+        self.S, self.T = ("(Y X)", "(I J)") if image else ("S", "T")
+        self.query, self.key = ("(y * X + x)", "(i * J + j)") if image else ("s", "t")
 
     def declare(self, name, dtype, dims):
         self.params[name] = f"{name} : {dtype}[{', '.join(dims)}]" if dims else f"{name} : {dtype}"
@@ -158,7 +164,7 @@ class Writer:
     # What attends, and to what.
 
     def queries(self):
-        c, length = self.c, "" if self.c["single"] else "S"
+        c, length = self.c, "" if self.c["single"] else self.S
         if c["source"] == "projected":
             width = f"({' '.join(h.strip('()') for h in self.query_heads)} E)" if self.query_heads else "E"
             self.declare("input", c["query_type"], ["B", "S", "D"])
@@ -174,7 +180,7 @@ class Writer:
         if c["storage"] in WRITES:
             self.declare("past", "i32", ["B"])
             self.body.append("pos = past[b] + s")
-        self.at = "pos" if c["storage"] in WRITES else "s"
+        self.at = "pos" if c["storage"] in WRITES else self.query
         if c["single"]:
             self.at = "len[b] - 1" if c["storage"] in RAGGED else "T - 1"
         if c["rope"] != "none":
@@ -220,7 +226,7 @@ class Writer:
         """Keys that are not written are turned when they are read."""
         if self.c["rope"] == "none":
             return key
-        self.body.append(f"turnedkey = {self.turned(key, 't')}")
+        self.body.append(f"turnedkey = {self.turned(key, self.key)}")
         return "turnedkey"
 
     def keys_contiguous(self):
@@ -233,13 +239,17 @@ class Writer:
             self.body += ["key = project(input, wk) with S as T", "val = project(input, wv) with S as T"]
             return self.later("key"), "val"
         heads = ["L"] if c["after"] == "talking" else self.key_heads
-        self.declare("key", c["key_type"], self.ordered(self.key_heads, "T", "E"))
-        self.declare("val", c["key_type"], self.ordered(heads, "T", self.F))
+        self.declare("key", c["key_type"], self.ordered(self.key_heads, self.T, "E"))
+        self.declare("val", c["key_type"], self.ordered(heads, self.T, self.F))
         return self.quantised("key", "val")
+
+    def keys_image(self):
+        self.facts += ["X = 5", "J = 7"]  # else a product such as (Y X) leaves both open
+        return self.keys_contiguous()
 
     def quantised(self, key, val):
         if self.c["key_type"] == "i8":
-            self.declare("keyscale", "f32", ["B", "T"])
+            self.declare("keyscale", "f32", ["B", self.T])
             self.body += [f"realkey = {key} * keyscale * 0.02", f"realval = {val} * 0.02"]
             key, val = "realkey", "realval"
         return self.later(key), val
@@ -311,7 +321,7 @@ class Writer:
 
     def scores(self, query, keys):
         self.body.append(f"score = dot({query}, {self.normed(keys, 'keynorm')}, over: E)")
-        key = "held" if self.c["storage"] == "ring" else "t"
+        key = "held" if self.c["storage"] == "ring" else self.key
         distance = f"({key} - ({self.at}))"
         for item in self.c["scores"]:
             if item == "argument":
@@ -319,21 +329,23 @@ class Writer:
             elif item == "alibi":
                 self.declare("slope", "f32", self.query_heads)
             elif item == "bias":
-                self.declare("bias", "f32", ["S", "T"])
+                self.declare("bias", "f32", [self.S, self.T])
             elif item == "head_bias":
-                self.declare("headbias", "f16", self.query_heads + ["S", "T"])
+                self.declare("headbias", "f16", self.query_heads + [self.S, self.T])
             elif item == "clipped":
                 self.declare("relative", "f32", ["9"] + self.query_heads)
             elif item == "table_row":
                 self.declare("row", "f32", ["16"])
             elif item == "holes":
-                self.declare("hole", "f32", ["S", "T"])
+                self.declare("hole", "f32", [self.S, self.T])
             elif item == "bucket":
                 self.declare("bucket", "f32", ["12"] + self.query_heads)
             elif item == "shifted":
                 self.declare("far", "f32", ["Z", "E"])
                 self.facts.append("Z = S + T - 1")
                 self.body.append(f"near = dot({query}, far, over: E)")
+            elif item == "pixel_bias":
+                self.declare("pixel", "f32", self.query_heads + ["5", "5"])
             elif item == "second":
                 self.declare("query2", "f32", self.ordered(self.query_heads, "" if self.c["single"] else "S", "U"))
                 self.declare("key2", "f32", ["B", "T", "U"])
@@ -349,11 +361,13 @@ class Writer:
                     f"min(6 + int(log(max(abs({distance}), 1) / 6.0) * 2.5), 11))", self.head_index])) + "]",
                 "by_length": f"score * max(log({self.at} + 1.0) / log(8), 1)",
                 "shifted": "score + near[Z: t - s + S - 1]",
+                "pixel_bias": "score + pixel[" + ", ".join(filter(None, [
+                    self.head_index, "max(min(i - y, 2), -2) + 2", "max(min(j - x, 2), -2) + 2"])) + "]",
                 "table_row": f"score + row[abs({distance}) % 16]"}[item])
         return "score"
 
     def masks(self):
-        c, q, k = self.c, f"({self.at})" if self.c["single"] else self.at, "held" if self.c["storage"] == "ring" else "t"
+        c, q, k = self.c, f"({self.at})" if self.c["single"] else self.at, "held" if self.c["storage"] == "ring" else self.key
         found = []
         for item in c["masks"]:
             if item in ("length", "prefix", "front"):
@@ -361,7 +375,7 @@ class Writer:
             elif item == "keep":
                 self.declare("keep", "bool", ["B", "T"])
             elif item == "table":
-                self.declare("seen", "bool", self.query_heads + ["S", "T"])
+                self.declare("seen", "bool", self.query_heads + [self.S, self.T])
             elif item == "documents":
                 self.declare("own", "i32", ["B", "S"])
                 self.declare("other", "i32", ["B", "T"])
@@ -382,6 +396,8 @@ class Writer:
                 "neighbours": f"0 <= {k} - max(min({q} - 3, T - 7), 0) < 7", "not_self": f"not {k} == {q}",
                 "reach": f"0 <= {q} - {k} < reach[{self.head_index}]",
                 "sink_window": f"({k} < 4 or {q} - {k} < 9)", "offsets": "offset[b, s] <= t",
+                "near_pixels": "abs(i - y) <= 1 and abs(j - x) <= 2",
+                "pixel_neighbours": "0 <= i - max(min(y - 1, I - 3), 0) < 3 and 0 <= j - max(min(x - 2, J - 5), 0) < 5",
                 "global": f"(abs({q} - {k}) <= 3 or {k} < 2 or {q} < 2)",
                 "block_table": f"block[{', '.join(filter(None, [self.head_index, f'({q}) / 5 % 3', f'{k} / 5 % 4']))}]"}[item])
         condition = f" {c['joiner']} ".join(f"({one})" if c["joiner"] == "or" else one for one in found)
@@ -402,12 +418,12 @@ class Writer:
         if c["sink"] == "heads":
             self.declare("sinks", "f32", self.query_heads)
         sink = {"none": "", "zero": ", sink: 0", "heads": f", sink: sinks[{self.head_index}]"}[c["sink"]]
-        self.body.append("prob = " + {"softmax": f"softmax({score}, over: T{where}{sink})", "sigmoid": f"sigmoid({score})",
+        self.body.append("prob = " + {"softmax": f"softmax({score}, over: {self.T}{where}{sink})", "sigmoid": f"sigmoid({score})",
                                       "relu": f"max({score}, 0)", "none": score}[c["normaliser"]])
         if c["lse"]:
-            self.body.append(f"lse = logsumexp({score}, over: T{where}{sink})")
+            self.body.append(f"lse = logsumexp({score}, over: {self.T}{where}{sink})")
         self.after(score, where)
-        self.body.append(f"mixed = dot(prob, {values}, over: T)")
+        self.body.append(f"mixed = dot(prob, {values}, over: {self.T})")
         return "mixed"
 
     def after(self, score, where):
@@ -419,15 +435,15 @@ class Writer:
             self.body.append("prob = prob * prob")
         elif kind == "dropped":
             self.declare("seed", "i64", [])
-            counter = "b * 4096 + t" + ("" if self.c["single"] else " + s * 64")
+            counter = f"b * 4096 + {self.key}" + ("" if self.c["single"] else f" + {self.query} * 64")
             self.body.append(f"prob = select(random(seed, {counter}) < 0.25, 0, prob / 0.75)")
         elif kind == "gated":
-            self.declare("gate", "f32", ["S", "T"])
+            self.declare("gate", "f32", [self.S, self.T])
             self.body.append("prob = prob * gate")
         elif kind == "limited":
             self.body.append("prob = min(prob, 0.25)")
         elif kind == "difference":
-            other = f"softmax({score} * 0.5, over: T{where})" if self.c["normaliser"] == "softmax" else "sigmoid(score)"
+            other = f"softmax({score} * 0.5, over: {self.T}{where})" if self.c["normaliser"] == "softmax" else "sigmoid(score)"
             self.body.append(f"prob = prob - {other} * 0.4")
         elif kind == "talking":
             self.declare("talk", "f32", ["H", "L"])
@@ -435,7 +451,7 @@ class Writer:
 
     def finish(self, output):
         c, heads = self.c, ["L"] if self.c["after"] == "talking" else self.query_heads
-        length = ["(B S)"] if self.ragged_queries else ["B"] if c["single"] else ["B", "S"]
+        length = ["(B S)"] if self.ragged_queries else ["B"] if c["single"] else ["B", self.S]
         width = self.F
         if c["output_projection"]:
             flat = f"({' '.join(h.strip('()') for h in heads)} {self.F})" if heads else self.F
@@ -444,13 +460,13 @@ class Writer:
             dims = length + ["C"]
         else:
             self.body.append(f"out = {output}")
-            dims = length + heads + [width] if self.ragged_queries or c["single"] else self.ordered(heads, "S", width)
+            dims = length + heads + [width] if self.ragged_queries or c["single"] else self.ordered(heads, self.S, width)
         self.results["out"] = f"out : {c['out_type']}[{', '.join(dims)}]"
         if c["lse"]:
             self.results["lse"] = f"lse : f32[{', '.join(length + self.query_heads)}]"
         if c["weights"]:
             self.body.append("weights = prob")
-            self.results["weights"] = f"weights : f32[{', '.join(length + heads + ['T'])}]"
+            self.results["weights"] = f"weights : f32[{', '.join(length + heads + [self.T])}]"
 
 
 def program(choices, name):
