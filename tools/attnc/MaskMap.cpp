@@ -43,13 +43,13 @@ struct Map {
 
 Map drawn(const MaskTiles &mask, const MaskTiles::Entry &entry, const TileSizes &sizes) {
   Map map;
-  for (int64_t s = 0; s < mask.queries(); s += sizes.query) {
+  for (int64_t s = 0; s < mask.queries(entry); s += sizes.query) {
     std::vector<Tile> &row = map.rows.emplace_back();
-    for (int64_t t = 0; t < mask.keys(); t += sizes.key) {
+    for (int64_t t = 0; t < mask.keys(entry); t += sizes.key) {
       int64_t count[3] = {};
-      for (int64_t b = s; b < std::min(s + sizes.query, mask.queries()); b += sizes.block) {
-        Tile block = mask.classify(entry, b, std::min(b + sizes.block, mask.queries()), t,
-                                   std::min(t + sizes.key, mask.keys()));
+      for (int64_t b = s; b < std::min(s + sizes.query, mask.queries(entry)); b += sizes.block) {
+        Tile block = mask.classify(entry, b, std::min(b + sizes.block, mask.queries(entry)), t,
+                                   std::min(t + sizes.key, mask.keys(entry)));
         ++count[int(block)];
         ++map.blocks[int(block)];
       }
@@ -130,9 +130,6 @@ llvm::Error printMapOf(FlashOp flash, mlir::ModuleOp decided, bool svg) {
   auto axes = FlashAxes::of(flash, signature);
   if (!sizes || mlir::failed(axes))
     return fail("no stage has tiles of queries and keys");
-  for (AxisAttr axis : signature.axes)
-    if (axis.isRagged())
-      return fail("maps are not drawn of the ragged axis " + axis.getName().getValue());
   auto chosen = chosenExtents();
   if (!chosen)
     return chosen.takeError();
@@ -159,7 +156,7 @@ llvm::Error printMapOf(FlashOp flash, mlir::ModuleOp decided, bool svg) {
   }
   int64_t count = forEachEntry(*mask, *extents, [&](const MaskTiles::Entry &entry, llvm::StringRef text) {
     Map map = drawn(*mask, entry, *sizes);
-    std::string counts = countsText(map, mask->visiblePairs(entry), mask->queries() * mask->keys());
+    std::string counts = countsText(map, mask->visiblePairs(entry), mask->queries(entry) * mask->keys(entry));
     if (svg)
       return printSvg(map, (head + (text.empty() ? "" : " ") + text + ": " + counts).str());
     if (!text.empty())

@@ -16,15 +16,25 @@ static constexpr int64_t mostPairs = int64_t(1) << 25;
 
 namespace {
 
-/// The names of the arguments that a value is computed from.
+/// What a ragged axis measures; nothing where it isn't ragged.
+Value lengthOf(StringAttr axis, const Signature &signature) {
+  for (RaggedOp ragged : signature.body->getOps<RaggedOp>())
+    if (ragged.getAxisAttr() == axis)
+      return ragged.getExtent();
+  return {};
+}
+
+/// The names of the arguments that a value is computed from, or a length that it speaks of.
 void collectArguments(Value value, const Signature &signature, llvm::DenseSet<Value> &seen, llvm::StringSet<> &names) {
-  if (!seen.insert(value).second)
+  if (!value || !seen.insert(value).second)
     return;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getOwner() == signature.body)
       names.insert(signature.args[argument.getArgNumber()].getName().getValue());
     return;
   }
+  if (auto extent = value.getDefiningOp<ExtentOp>())
+    return collectArguments(lengthOf(extent.getAxisAttr(), signature), signature, seen, names);
   for (Value operand : value.getDefiningOp()->getOperands())
     collectArguments(operand, signature, seen, names);
 }
@@ -88,12 +98,7 @@ llvm::Expected<MaskTiles> MaskTiles::of(FlashOp flash, const FlashAxes &axes, co
   Signature signature(Signature::around(flash));
   tiles.lane = axes.lane;
   tiles.keyAxes = axes.keys;
-  if (axes.lane)
-    tiles.queryCount = extents.lookup(axes.lane.getValue());
-  for (StringAttr key : axes.keys) {
-    tiles.keyExtents.push_back(extents.lookup(key.getValue()));
-    tiles.keyCount *= tiles.keyExtents.back();
-  }
+  tiles.extents = extents;
   tiles.mask = TileMask::of(flash, axes.rowAxes());
   tiles.hasResidual = bool(flash.getMask());
 
@@ -102,23 +107,33 @@ llvm::Expected<MaskTiles> MaskTiles::of(FlashOp flash, const FlashAxes &axes, co
   RowValues outer(builder, {}, flash.getBody());
   SmallVector<Value> wanted;
   llvm::StringSet<> missing;
-  auto want = [&](Value value) -> std::optional<size_t> {
-    Value outside = outer.outside(value);
-    if (!outside)
-      return std::nullopt;
+  // Whether all is given that a value is computed from; if so, it makes entries differ.
+  auto isKnown = [&](Value value) {
     llvm::DenseSet<Value> seen;
     llvm::StringSet<> names;
-    collectArguments(outside, signature, seen, names);
-    bool isKnown = true;
+    collectArguments(value, signature, seen, names);
+    bool all = true;
     for (const auto &name : names)
       if (!given.count(name.getKey().str())) {
         missing.insert(name.getKey());
-        isKnown = false;
+        all = false;
       }
     for (StringAttr axis : valueType(value).getAxes())
-      if (axis != axes.lane && !llvm::is_contained(axes.keys, axis) && !llvm::is_contained(tiles.entries, axis) && isKnown)
+      if (axis != axes.lane && !llvm::is_contained(axes.keys, axis) && !llvm::is_contained(tiles.entries, axis) && all)
         tiles.entries.push_back(axis);
-    if (!isKnown)
+    return all;
+  };
+  auto allLengths = lengthsOf(signature, inputs);
+  if (!allLengths)
+    return allLengths.takeError();
+  for (auto &[axis, known] : *allLengths) {
+    auto name = StringAttr::get(flash.getContext(), axis);
+    if ((name == axes.lane || llvm::is_contained(axes.keys, name)) && isKnown(lengthOf(name, signature)))
+      tiles.lengths[axis] = std::move(known);
+  }
+  auto want = [&](Value value) -> std::optional<size_t> {
+    Value outside = outer.outside(value);
+    if (!outside || !isKnown(outside))
       return std::nullopt;
     wanted.push_back(outside);
     return wanted.size() - 1;
@@ -134,7 +149,7 @@ llvm::Expected<MaskTiles> MaskTiles::of(FlashOp flash, const FlashAxes &axes, co
   for (const TileLeaf &leaf : tiles.mask.leaves)
     leaves.push_back(want(leaf.value));
   std::optional<size_t> residual;
-  if (tiles.hasResidual && tiles.queryCount * tiles.keyCount <= mostPairs)
+  if (tiles.hasResidual && tiles.queries(Entry()) * tiles.keys(Entry()) <= mostPairs)
     residual = want(flash.getMask());
 
   auto tables = evaluate(signature, inputs, wanted);
@@ -154,15 +169,32 @@ llvm::Expected<MaskTiles> MaskTiles::of(FlashOp flash, const FlashAxes &axes, co
   return tiles;
 }
 
+int64_t MaskTiles::extentOf(StringAttr axis, const Entry &entry) const {
+  auto found = lengths.find(axis.getValue());
+  if (found == lengths.end() || entry.empty())
+    return extents.lookup(axis.getValue());
+  int64_t place = 0;
+  for (StringAttr over : found->second.dependsOn)
+    place = place * extents.lookup(over.getValue()) + entry.lookup(over);
+  return int64_t(found->second.extents[place]);
+}
+
+int64_t MaskTiles::keys(const Entry &entry) const {
+  int64_t count = 1;
+  for (StringAttr axis : keyAxes)
+    count *= extentOf(axis, entry);
+  return count;
+}
+
 int64_t MaskTiles::at(const Table &table, const Entry &entry, int64_t query, int64_t key) const {
   int64_t place = 0;
   for (auto [axis, extent] : llvm::zip(table.axes, table.shape)) {
     int64_t index = axis == lane ? query : 0;
     if (const auto *found = llvm::find(keyAxes, axis); found != keyAxes.end()) {
       int64_t inner = 1;
-      for (int64_t other : llvm::drop_begin(keyExtents, found - keyAxes.begin() + 1))
-        inner *= other;
-      index = key / inner % extent;
+      for (StringAttr other : llvm::drop_begin(keyAxes, found - keyAxes.begin() + 1))
+        inner *= extentOf(other, entry);
+      index = key / inner % extentOf(axis, entry);
     } else if (axis != lane) {
       index = entry.lookup(axis);
     }
@@ -172,13 +204,15 @@ int64_t MaskTiles::at(const Table &table, const Entry &entry, int64_t query, int
 }
 
 std::pair<int64_t, int64_t> MaskTiles::boundsOf(const Range &range, const Entry &entry, int64_t query) const {
-  auto clamped = [&](int64_t bound) { return std::clamp<int64_t>(bound, 0, keyCount); };
+  int64_t count = keys(entry);
+  auto clamped = [&](int64_t bound) { return std::clamp<int64_t>(bound, 0, count); };
   return {range.lower ? clamped(at(*range.lower, entry, query, 0)) : 0,
-          range.upper ? clamped(at(*range.upper, entry, query, 0)) : keyCount};
+          range.upper ? clamped(at(*range.upper, entry, query, 0)) : count};
 }
 
 Tile MaskTiles::classify(const Entry &entry, int64_t s0, int64_t s1, int64_t t0, int64_t t1) const {
   bool meets = ranges.empty(), within = ranges.empty();
+  int64_t keyCount = keys(entry);
   for (const Range &range : ranges) {
     if (!range.isKnown) {
       meets = true;
@@ -222,6 +256,7 @@ std::optional<int64_t> MaskTiles::visiblePairs(const Entry &entry) const {
   if (!isKnown || (hasResidual && !residual))
     return std::nullopt;
   int64_t pairs = 0;
+  int64_t keyCount = keys(entry), queryCount = queries(entry);
   for (int64_t s = 0; s < queryCount; ++s) {
     std::vector<std::pair<int64_t, int64_t>> seen;
     for (const Range &range : ranges)

@@ -9,7 +9,7 @@
 
 #include "compiler/cpu/FlashStage.h"
 #include "dialects/reference/Buffer.h"
-#include "tools/attnc/Shapes.h"
+#include "tools/attnc/Work.h"
 
 namespace attnc {
 
@@ -28,14 +28,15 @@ public:
   static llvm::Expected<MaskTiles> of(attn::FlashOp flash, const attn::FlashAxes &axes, const Extents &extents,
                                       const attn::reference::Buffers &inputs, const attn::reference::Buffers &given);
 
-  int64_t queries() const { return queryCount; }
-  int64_t keys() const { return keyCount; }
-  /// The axes beside queries and keys on which the mask depends.
+  using Entry = llvm::DenseMap<mlir::StringAttr, int64_t>;
+  /// How many there are of a batch entry; as many as an axis has at most where nobody gave its lengths.
+  int64_t queries(const Entry &entry) const { return lane ? extentOf(lane, entry) : 1; }
+  int64_t keys(const Entry &entry) const;
+  /// The axes beside queries and keys on which the mask depends, or their lengths do.
   llvm::ArrayRef<mlir::StringAttr> entryAxes() const { return entries; }
-  /// Arguments that the mask reads and nobody gave.
+  /// Arguments that the mask, or a length, reads and nobody gave.
   llvm::ArrayRef<std::string> unknown() const { return missing; }
 
-  using Entry = llvm::DenseMap<mlir::StringAttr, int64_t>;
   /// Queries [s0, s1) against keys [t0, t1).
   Tile classify(const Entry &entry, int64_t s0, int64_t s1, int64_t t0, int64_t t1) const;
   /// Pairs that are seen; nothing where that is not known.
@@ -49,10 +50,13 @@ private:
   int64_t at(const Table &table, const Entry &entry, int64_t query, int64_t key) const;
   std::pair<int64_t, int64_t> boundsOf(const Range &range, const Entry &entry, int64_t query) const;
 
+  int64_t extentOf(mlir::StringAttr axis, const Entry &entry) const;
+
   mlir::StringAttr lane;
   attn::AxisList keyAxes, entries;
-  llvm::SmallVector<int64_t> keyExtents;
-  int64_t queryCount = 1, keyCount = 1;
+  Extents extents;
+  /// Of the ragged axes whose lengths are known.
+  Lengths lengths;
   std::vector<Range> ranges;
   attn::TileMask mask;
   std::vector<std::optional<Table>> leaves;
