@@ -40,8 +40,11 @@ static int64_t mostDecodeQueries(const Schedule &schedule) {
   return schedule.lanes >= 16 ? block / 2 : block * 2 / 3;
 }
 
+/// On a device so many queries leave most of a tile of 64 rows empty, and a grid of few blocks.
+static constexpr int64_t mostDeviceDecodeQueries = 16;
+
 static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const Target &target) {
-  schedule.decodeQueries = mostDecodeQueries(schedule);
+  schedule.decodeQueries = target.isCuda() ? mostDeviceDecodeQueries : mostDecodeQueries(schedule);
   schedule.decodeChunk = wantedChunk;
   Schedule larger = schedule;
   larger.keyTile = multipleUpTo(manyKeys, schedule.rows);
@@ -117,6 +120,12 @@ double attn::predictedCost(const Schedule &schedule, const StageFacts &facts, co
 std::vector<std::string> attn::explain(const Schedule &schedule, const StageFacts &facts, const Target &target) {
   std::vector<std::string> lines;
   auto say = [&](const char *format, auto... values) { lines.push_back(llvm::formatv(format, values...).str()); };
+  if (target.isCuda()) { // Tiles follow from widths and registers; see docs/cuda.md.
+    if (facts.kind == StageShape::Flash && schedule.decodeQueries)
+      say("decode_queries {0}, decode_chunk {1}: up to so many queries, keys are split into chunks of at least so many",
+          schedule.decodeQueries, schedule.decodeChunk);
+    return lines;
+  }
   say("lanes {0}: of the {1} f32 in a vector of {2}", schedule.lanes, target.lanes, target.name);
   if (facts.kind == StageShape::Nest)
     return lines;

@@ -5,6 +5,7 @@
 // other axes of queries multiply in both forms alike. That is a fact of the sequence: neither the batch nor the threads
 // change it. Where constants decide, only one form is emitted.
 //===----------------------------------------------------------------------===//
+#include "compiler/cpu/DecodeForm.h"
 #include "compiler/cpu/FlashDecode.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ public:
 
   Value emitScratchBytes(FunctionScope &f) override {
     Value floats = f.i64(0);
-    if (hasPrefill)
+    if (form.hasPrefill)
       floats = FlashScratch(f, axes, shape).size;
     if (decode)
       floats = f.max(floats, DecodeTask(f, stage, flash, axes, *decode).scratchFloats());
@@ -52,9 +53,9 @@ public:
     if (!decode)
       return FlashTask(f, stage, flash, axes, shape).emit(task);
     auto decodes = [&](Value task) {
-      return DecodeTask(f, stage, flash, axes, *decode).emit(task, [&](Expressions &x) { return takesDecode(x); });
+      return DecodeTask(f, stage, flash, axes, *decode).emit(task, [&](Expressions &x) { return form.takes(x); });
     };
-    if (!hasPrefill)
+    if (!form.hasPrefill)
       return decodes(task);
     Value first = prefillCount(f);
     LogicalResult one = success(), other = success();
@@ -67,63 +68,40 @@ public:
   bool hasFinish() const override { return bool(decode); }
   Value emitFinishCount(FunctionScope &f) override {
     Value isSplit = f.less(f.i64(1), DecodeTask::chunkCount(f, axes, *decode));
-    return whereFew(f, arith::SelectOp::create(f.builder(), f.loc(), isSplit, f.extent(axes.batch), f.i64(0)));
+    return form.whereFew(f, arith::SelectOp::create(f.builder(), f.loc(), isSplit, f.extent(axes.batch), f.i64(0)));
   }
   LogicalResult emitFinish(FunctionScope &f, Value task) override {
-    return DecodeTask(f, stage, flash, axes, *decode).emitMerge(task, [&](Expressions &x) { return takesDecode(x); });
+    return DecodeTask(f, stage, flash, axes, *decode).emitMerge(task, [&](Expressions &x) { return form.takes(x); });
   }
   Value emitSharedBytes(FunctionScope &f) override {
-    return decode ? whereFew(f, f.mul(DecodeTask(f, stage, flash, axes, *decode).sharedFloats(), f.i64(4))) : Value();
+    return decode ? form.whereFew(f, f.mul(DecodeTask(f, stage, flash, axes, *decode).sharedFloats(), f.i64(4))) : Value();
   }
 
 private:
   void chooseForms(const Signature &signature) {
-    std::optional<int64_t> known = axes.lane ? constantExtent(signature, axes.lane) : 1;
-    bool serves = axes.keys.size() == 1 && schedule.getDecodeChunk() > 0;
-    if (!serves || (known && *known > schedule.getDecodeQueries()))
-      return;
-    decode.emplace(schedule, axes, signature);
-    hasPrefill = !known;
-    isRagged = axes.lane && signature.findAxis(axes.lane).isRagged();
-    shape.decodeQueries = hasPrefill ? schedule.getDecodeQueries() : 0;
-  }
-
-  Value isFew(FunctionScope &f, Value queries) {
-    return arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::sle, queries, f.i64(schedule.getDecodeQueries()));
-  }
-
-  /// Whether the entry at the point takes the decode form; null: all do that get here.
-  Value takesDecode(Expressions &x) {
-    return hasPrefill && isRagged ? isFew(x.scope(), x.extentAt(axes.lane)) : Value();
-  }
-
-  /// `count` where entries take the decode form, 0 where none does.
-  Value whereFew(FunctionScope &f, Value count) {
-    if (!hasPrefill || isRagged)
-      return count;
-    return arith::SelectOp::create(f.builder(), f.loc(), isFew(f, f.extent(axes.lane)), count, f.i64(0));
+    if (axes.keys.size() == 1)
+      form = DecodeForm::of(axes, schedule, signature);
+    if (form.serves)
+      decode.emplace(schedule, axes, signature);
+    shape.decodeQueries = form.serves && form.hasPrefill ? schedule.getDecodeQueries() : 0;
   }
 
   Value prefillCount(FunctionScope &f) {
-    if (!hasPrefill)
+    if (!form.hasPrefill)
       return f.i64(0);
     Value blocks = blocksFor(f, axes, shape, axes.lane ? f.extent(axes.lane) : Value());
-    Value count = f.mul(f.ceilDiv(blocks, f.i64(shape.blocks)), f.extent(axes.batch));
-    if (!decode)
-      return count;
-    return arith::SelectOp::create(f.builder(), f.loc(), isFew(f, f.extent(axes.lane)), f.i64(0), count);
+    return form.whereMany(f, f.mul(f.ceilDiv(blocks, f.i64(shape.blocks)), f.extent(axes.batch)));
   }
 
   Value decodeCount(FunctionScope &f) {
-    return whereFew(f, f.mul(f.extent(axes.batch), DecodeTask::chunkCount(f, axes, *decode)));
+    return form.whereFew(f, f.mul(f.extent(axes.batch), DecodeTask::chunkCount(f, axes, *decode)));
   }
 
   FlashOp flash;
   FlashAxes axes;
   FlashShape shape;
+  DecodeForm form;
   std::optional<DecodeShape> decode; ///< nothing: the form is not emitted
-  bool hasPrefill = true;
-  bool isRagged = false; ///< the lane axis is
 };
 } // namespace
 

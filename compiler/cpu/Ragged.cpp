@@ -152,3 +152,7 @@ AxisList attn::emitRaggedBounds(FunctionScope &f) {
   }
   return unbounded;
 }
+
+bool attn::isBounded(const Signature &signature, StringAttr axis) {
+  return !signature.findAxis(axis).isRagged() || !storedAlong(signature, axis).empty();
+}

@@ -22,6 +22,9 @@ mlir::FailureOr<mlir::Value> emitRaggedChecks(FunctionScope &f, bool fillsFrame)
 /// axes that no argument is stored along; theirs is 0.
 AxisList emitRaggedBounds(FunctionScope &f);
 
+/// Whether an axis is not ragged, or some argument is stored along it.
+bool isBounded(const Signature &signature, mlir::StringAttr axis);
+
 /// What those conditions say, in order.
 std::vector<std::string> raggedConditions(const FrameLayout &layout);
 

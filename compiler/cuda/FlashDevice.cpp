@@ -2,46 +2,43 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/Remarks.h"
-#include "compiler/cuda/DeviceStage.h"
+#include "compiler/cuda/AttentionStage.h"
 #include "compiler/cuda/FlashKernel.h"
 
 using namespace mlir;
 using namespace attn;
 
 namespace {
-class FlashDevice : public DeviceStage {
+class FlashDevice : public AttentionStage {
 public:
-  using DeviceStage::DeviceStage;
+  using AttentionStage::AttentionStage;
 
   /// Why tensor cores cannot do the stage; empty: they can.
   std::string find(const Signature &signature) {
-    flash = *stage.getBody().getOps<FlashOp>().begin();
     FailureOr<FlashAxes> sorted = FlashAxes::of(flash, signature);
     isSound = succeeded(sorted);
     if (!isSound)
       return "";
-    axes = *sorted;
-    std::string why = operands.add(flash, axes, signature);
+    std::string why = operands.add(flash, *sorted, signature);
     tiling = FlashTiling::of(operands);
     return why;
   }
 
   /// What is wrong has been said.
-  LogicalResult prepare(const FrameLayout &layout) override { return success(isSound); }
-
-  KernelShape shape(unsigned kernel) const override {
-    unsigned ranges = std::max(1u, FlashOp(flash).getNumRanges());
-    return {tiling.threads(), /*threadsPerTask=*/tiling.threads(), FlashShared(operands, tiling, ranges).size};
-  }
-
-  Value emitTaskCount(FunctionScope &f, unsigned kernel) override { return FlashKernel::blockCount(f, axes, tiling); }
-  LogicalResult emitTask(FunctionScope &f, unsigned kernel, Value task) override {
-    return FlashKernel(f, stage, flash, axes, operands, tiling).emit(task);
+  LogicalResult prepare(const FrameLayout &layout) override {
+    return isSound ? AttentionStage::prepare(layout) : failure();
   }
 
 private:
-  FlashOp flash;
-  FlashAxes axes;
+  KernelShape walkShape() const override {
+    unsigned ranges = std::max(1u, FlashOp(flash).getNumRanges());
+    return {tiling.threads(), /*threadsPerTask=*/tiling.threads(), FlashShared(operands, tiling, ranges).size};
+  }
+  Value walkCount(FunctionScope &f) override { return FlashKernel::blockCount(f, axes, tiling); }
+  LogicalResult emitWalk(FunctionScope &f, Value task, const KeyChunk *chunk, QueryTask::Filter takes) override {
+    return FlashKernel(f, stage, flash, axes, operands, tiling, chunk).emit(task, takes);
+  }
+
   FlashOperands operands;
   FlashTiling tiling;
   bool isSound = false;

@@ -13,9 +13,9 @@ using namespace mlir;
 using namespace attn;
 
 FlashKernel::FlashKernel(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes,
-                         const FlashOperands &operands, const FlashTiling &tiling)
+                         const FlashOperands &operands, const FlashTiling &tiling, const KeyChunk *chunk)
     : t(f), f(f), stage(stage), flash(flash), axes(axes), operands(operands), tiling(tiling),
-      shared(operands, tiling, rangeCount()), form(ScoreForm::of(flash, axes)) {}
+      shared(operands, tiling, rangeCount()), form(ScoreForm::of(flash, axes)), chunk(chunk) {}
 
 //===----------------------------------------------------------------------===//
 // Axes
@@ -49,17 +49,17 @@ Value FlashKernel::blockCount(FunctionScope &f, const FlashAxes &axes, const Fla
   return f.mul(f.extent(axes.batch), f.ceilDiv(rows, f.i64(tiling.rows())));
 }
 
-LogicalResult FlashKernel::emit(Value block) {
+LogicalResult FlashKernel::emit(Value block, llvm::function_ref<Value(Expressions &)> takes) {
   t.barrier(); // What came before may still be read.
   Value mostRows = f.mul(otherRows(), axes.lane ? f.extent(axes.lane) : f.i64(1));
   Value tiles = f.ceilDiv(mostRows, f.i64(tiling.rows()));
+  entry = f.div(block, tiles);
   Values counts;
   for (StringAttr axis : axes.batch)
     counts.push_back(f.extent(axis));
-  counts.push_back(tiles);
-  Values indices = splitTask(f, block, counts);
+  Values indices = splitTask(f, entry, counts);
   // The last tile first: under a causal mask it sees the most keys.
-  Value firstRow = f.mul(f.sub(f.sub(tiles, f.i64(1)), indices.back()), f.i64(tiling.rows()));
+  Value firstRow = f.mul(f.sub(f.sub(tiles, f.i64(1)), f.rem(block, tiles)), f.i64(tiling.rows()));
   Expressions x(f, /*lanes=*/1);
   auto bindBatch = [&](Operation *region, bool exist) {
     x.enter(region);
@@ -73,23 +73,39 @@ LogicalResult FlashKernel::emit(Value block) {
   Value exists = x.existence(axes.batch);
   if (axes.lane && f.getLayout().isRagged(axes.lane))
     exists = x.both(exists, f.less(firstRow, rowCount(x)));
+  exists = x.both(exists, takes(x));
   x.leave();
   if (!exists) {
     bindBatch(nullptr, true);
-    return emitTile(x, firstRow);
+    return emitEntry(x, firstRow);
   }
   LogicalResult result = success();
   f.when(exists, [&] {
     bindBatch(f.builder().getInsertionBlock()->getParentOp(), true);
-    result = emitTile(x, firstRow);
+    result = emitEntry(x, firstRow);
   });
+  return result;
+}
+
+/// Finds the keys of the CTA.
+LogicalResult FlashKernel::emitEntry(Expressions &x, Value firstRow) {
+  keys = axes.keyCount(x);
+  from = f.i64(0);
+  end = keys;
+  if (!chunk)
+    return emitTile(x, firstRow);
+  Value length = chunk->partials.chunkKeys(f, keys);
+  from = f.mul(chunk->number, length);
+  end = f.min(f.add(from, length), keys);
+  LogicalResult result = success();
+  f.when(f.less(chunk->number, chunk->partials.chunks(f, keys)),
+         [&] { inScope(x, [&] { result = emitTile(x, firstRow); }); });
   return result;
 }
 
 LogicalResult FlashKernel::emitTile(Expressions &x, Value firstRow) {
   base = t.sharedMemory();
   lastColumn = t.mul(t.rem(t.lane(), 4), 2);
-  keys = axes.keyCount(x);
   makeRows(x, firstRow);
   findExtremes();
   countFromFirstTile();
@@ -107,7 +123,10 @@ LogicalResult FlashKernel::emitTile(Expressions &x, Value firstRow) {
         },
         [&] { return flat; }));
   }
-  finish(x, firstRow, state);
+  if (chunk)
+    store(x, firstRow, state);
+  else
+    finish(x, firstRow, state);
   return failure(hasFailed || x.failed());
 }
 
@@ -194,7 +213,7 @@ FlashKernel::State FlashKernel::State::with(ValueRange flat) const {
   return other;
 }
 
-/// Before any key: the sink, if there is one, is a key without a value. Sums are of the thread's own columns; the sink
+/// Before any key: the sink, if there is one, is a key without a value, before the first chunk. Sums are of the thread's own columns; the sink
 /// is counted in the first thread of a row.
 FlashKernel::State FlashKernel::initialState() {
   OpBuilder &b = f.builder();
@@ -208,6 +227,10 @@ FlashKernel::State FlashKernel::initialState() {
     Value maximum = none, sum = zero;
     if (flash.getSink()) {
       maximum = arith::MulFOp::create(b, loc, row.x.evaluate(flash.getSink()).value, f.constant(f32, log2OfE));
+      if (chunk) {
+        Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, chunk->number, f.i64(0));
+        maximum = arith::SelectOp::create(b, loc, isFirst, maximum, none);
+      }
       Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maximum, none);
       Value shift = arith::SelectOp::create(b, loc, isNone, zero, maximum);
       Value power = t.exp2(arith::SubFOp::create(b, loc, maximum, shift));

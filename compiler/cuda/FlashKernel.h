@@ -16,6 +16,7 @@
 #define ATTN_COMPILER_CUDA_FLASHKERNEL_H
 
 #include "compiler/cuda/FlashTiling.h"
+#include "compiler/cuda/Partials.h"
 #include "compiler/cuda/TileCopy.h"
 
 namespace attn {
@@ -38,11 +39,12 @@ public:
   using Values = FunctionScope::Values;
 
   FlashKernel(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes, const FlashOperands &operands,
-              const FlashTiling &tiling);
+              const FlashTiling &tiling, const KeyChunk *chunk);
 
   /// How many CTAs there are (i64).
   static Value blockCount(FunctionScope &f, const FlashAxes &axes, const FlashTiling &tiling);
-  mlir::LogicalResult emit(Value block);
+  /// Null chunk: all keys, and what follows. `takes` says whether the entry takes part; null: always.
+  mlir::LogicalResult emit(Value block, llvm::function_ref<Value(Expressions &)> takes);
 
 private:
   /// Of the rows of a warp or of a CTA that exist: keys, i64 at first, then i32 from the first tile on.
@@ -80,6 +82,7 @@ private:
   Value otherRows() { return f.extent(axes.rows); }
   Value rowCount(Expressions &x);
   void bindRow(Expressions &x, Value number);
+  mlir::LogicalResult emitEntry(Expressions &x, Value firstRow);
   mlir::LogicalResult emitTile(Expressions &x, Value firstRow);
   void copyQueries(Expressions &x, Value firstRow);
   void prepareCopies(Expressions &x);
@@ -128,6 +131,7 @@ private:
   Value anySpoiled(const State &state);
 
   // FlashWrite.cpp
+  void store(Expressions &x, Value firstRow, const State &state);
   void finish(Expressions &x, Value firstRow, State state);
   void writeRow(Expressions &x, unsigned row, WriteOp write, const State &state, Value logSumExp);
 
@@ -144,7 +148,10 @@ private:
   Value lastColumn; ///< lane % 4 * 2, as i32
   std::vector<Row> rows;
   llvm::SmallVector<Extremes> warpExtremes, blockExtremes; ///< per range
+  const KeyChunk *chunk; ///< null: all keys
+  Value entry;    ///< number of the batch entry (i64)
   Value keys;     ///< how many there are (i64)
+  Value from, end; ///< keys that the CTA may take: all, or those of the chunk
   Value firstKey; ///< of the first tile that the CTA sees (i64); from here on keys are counted in 32 bits
   Value firstSeen, endSeen; ///< what rows of the CTA see lies within (i32)
   std::vector<TileCopy> keyCopies, valueCopies;

@@ -30,10 +30,10 @@ void FlashKernel::makeRows(Expressions &x, Value firstRow) {
   }
 }
 
-/// Within the keys that there are. A range with an absent bound is empty.
+/// Within the keys that the CTA may take. A range with an absent bound is empty.
 FlashKernel::Row::Range FlashKernel::rangeOf(Row &row, unsigned range) {
-  Value lower = f.i64(0), upper = keys, present;
-  auto within = [&](Value bound) { return f.min(f.max(bound, f.i64(0)), keys); };
+  Value lower = from, upper = end, present;
+  auto within = [&](Value bound) { return f.min(f.max(bound, from), end); };
   if (Value bound = flash.getLowerOf(range)) {
     Datum datum = row.x.evaluate(bound);
     lower = within(datum.value);
@@ -45,14 +45,14 @@ FlashKernel::Row::Range FlashKernel::rangeOf(Row &row, unsigned range) {
     present = row.x.both(present, datum.present);
   }
   if (present)
-    upper = arith::SelectOp::create(f.builder(), f.loc(), present, upper, f.i64(0));
+    upper = arith::SelectOp::create(f.builder(), f.loc(), present, upper, from);
   return {lower, upper};
 }
 
 /// Over the rows of the thread, of the warp, of the CTA. Rows that do not exist see nothing and count nowhere.
 void FlashKernel::findExtremes() {
   if (!hasBounds()) {
-    Extremes all{f.i64(0), keys, f.i64(0), keys};
+    Extremes all{from, end, from, end};
     warpExtremes = {all};
     blockExtremes = {all};
     return;
@@ -61,21 +61,21 @@ void FlashKernel::findExtremes() {
   auto smaller = [&](Value x, Value y) { return f.min(x, y); };
   auto greater = [&](Value x, Value y) { return f.max(x, y); };
   for (unsigned range = 0; range < rangeCount(); ++range) {
-    Extremes seen{keys, f.i64(0), f.i64(0), keys};
+    Extremes seen{end, from, from, end};
     for (Row &row : rows) {
       auto orElse = [&](Value value, Value otherwise) -> Value {
         return arith::SelectOp::create(b, f.loc(), row.exists, value, otherwise);
       };
       auto [lower, upper] = row.ranges[range];
-      seen = {smaller(seen.lowest, orElse(lower, keys)), greater(seen.highest, orElse(upper, f.i64(0))),
-              greater(seen.from, orElse(lower, f.i64(0))), smaller(seen.to, orElse(upper, keys))};
+      seen = {smaller(seen.lowest, orElse(lower, end)), greater(seen.highest, orElse(upper, from)),
+              greater(seen.from, orElse(lower, from)), smaller(seen.to, orElse(upper, end))};
     }
     constexpr int64_t acrossRows = 4 | 8 | 16; // Lanes that differ in their two lowest bits have the same rows.
     bool hasLower = !flash.getLower().empty(), hasUpper = !flash.getUpper().empty();
-    warpExtremes.push_back({hasLower ? t.reduce(seen.lowest, acrossRows, smaller) : f.i64(0),
-                            hasUpper ? t.reduce(seen.highest, acrossRows, greater) : keys,
-                            hasLower ? t.reduce(seen.from, acrossRows, greater) : f.i64(0),
-                            hasUpper ? t.reduce(seen.to, acrossRows, smaller) : keys});
+    warpExtremes.push_back({hasLower ? t.reduce(seen.lowest, acrossRows, smaller) : from,
+                            hasUpper ? t.reduce(seen.highest, acrossRows, greater) : end,
+                            hasLower ? t.reduce(seen.from, acrossRows, greater) : from,
+                            hasUpper ? t.reduce(seen.to, acrossRows, smaller) : end});
   }
   Value place = t.add(base, shared.extremes), pitch = t.i32(16 * rangeCount());
   Value own = t.add(place, arith::MulIOp::create(b, f.loc(), t.warp(), pitch));
@@ -92,7 +92,7 @@ void FlashKernel::findExtremes() {
 }
 
 FlashKernel::Extremes FlashKernel::extremesOfBlock(unsigned range) {
-  Extremes seen{keys, f.i64(0), {}, {}};
+  Extremes seen{end, from, {}, {}};
   Type i64 = f.builder().getI64Type();
   for (int64_t warp = 0; warp < tiling.warps; ++warp) {
     Value at = t.add(base, shared.extremes + 16 * (warp * rangeCount() + range));

@@ -52,6 +52,44 @@ void FlashKernel::writeRow(Expressions &x, unsigned number, WriteOp write, const
   }
 }
 
+/// Leaves the rows' sums to be merged. Neighbouring columns are stored together.
+void FlashKernel::store(Expressions &x, Value firstRow, const State &state) {
+  OpBuilder &b = f.builder();
+  const Partials &partials = chunk->partials;
+  Type f32 = b.getF32Type(), two = f.vectorOf(2, f32);
+  Value thread = t.again(t.thread()), zero = f.constant(f32, 0.0);
+  Value isFirst = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, lastColumn, t.i32(0));
+  for (const Row &row : rows)
+    hasFailed |= row.x.failed();
+  for (unsigned number = 0; number < rows.size(); ++number) {
+    auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, f.loc(), x, y); };
+    Value sum = isSoftmax() ? t.reduce(state.sums[number], 1 | 2, plus) : zero;
+    Value row = rowNumber(firstRow, number, thread);
+    f.when(f.less(row, rowCount(x)), [&] {
+      Value place = partials.place(f, f.add(f.mul(entry, partials.queries(f)), row), chunk->number);
+      f.when(isFirst, [&] {
+        f.store(isSoftmax() ? state.maxima[number] : zero, place, f.i64(Partials::Maximum));
+        f.store(sum, place, f.i64(Partials::Sum));
+        f.store(zero, place, f.i64(Partials::Kept));
+      });
+      for (auto [value, operand] : llvm::enumerate(operands.values))
+        for (int64_t column = 0; column < operand.extent; column += 8) {
+          auto emit = [&] {
+            int64_t first = number / 2 * operand.padded() / 2 + column / 2 + number % 2 * 2;
+            ArrayRef<Value> pair = ArrayRef(state.outputs[value]).slice(first, 2);
+            Value both = vector::FromElementsOp::create(b, f.loc(), two, pair);
+            Value offset = f.add(partials.offset(f, value), t.widen(t.add(lastColumn, column)));
+            LLVM::StoreOp::create(b, f.loc(), both, f.address(place, offset, f32), 2 * sizeof(float));
+          };
+          if (column + 8 <= operand.extent)
+            emit();
+          else
+            f.when(t.less(t.add(lastColumn, column), t.i32(operand.extent)), emit);
+        }
+    });
+  }
+}
+
 /// Rows are found anew, from a thread number that is read anew: kept through the loop they would take registers.
 void FlashKernel::finish(Expressions &x, Value firstRow, State state) {
   OpBuilder &b = f.builder();

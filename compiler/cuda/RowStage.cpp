@@ -5,50 +5,24 @@
 // each lane scores one of 32 keys at a time, and then holds some elements of the values' width, over which the weights go
 // round. Wide values take several passes over the keys. Online softmax in base 2: Milakov and Gimelshein (2018).
 //===----------------------------------------------------------------------===//
-#include "compiler/cpu/FlashStage.h"
 #include "compiler/cpu/VectorMath.h"
-#include "compiler/cuda/DeviceStage.h"
-#include "compiler/cuda/WarpOps.h"
+#include "compiler/cuda/AttentionStage.h"
 #include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
 using namespace attn;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-/// What a lane carries from keys to keys before its elements: the maximum of the row, its own sum of weights, and 1 when
-/// changed weights of its own have been kept.
-enum Statistic { kept = 2, statistics = 3 };
-/// Elements of each value that a lane holds in one pass.
-static constexpr int64_t perLane = 4;
-static constexpr int64_t passWidth = perLane * warpLanes;
 
 namespace {
-class RowStage : public DeviceStage {
+/// The code of one query. From keys to keys a lane carries what Partials says, the sum and the flag its own, then its
+/// elements of the values.
+class RowTask : public QueryTask {
 public:
-  using DeviceStage::DeviceStage;
+  using QueryTask::QueryTask;
 
-  LogicalResult prepare(const FrameLayout &layout) override;
-  KernelShape shape(unsigned) const override { return {/*threads=*/128, /*threadsPerTask=*/warpLanes}; }
-  Value emitTaskCount(FunctionScope &f, unsigned) override { return f.extent(queryAxes); }
-  LogicalResult emitTask(FunctionScope &f, unsigned kernel, Value task) override;
-
-private:
-  FlashOp flash;
-  FlashAxes axes;
-  AxisList queryAxes; ///< batch, rows and the lane axis, which is fastest
-};
-
-/// The code of one query.
-class RowTask {
-public:
-  using Values = FunctionScope::Values;
-
-  RowTask(FunctionScope &f, StageOp stage, FlashOp flash, const FlashAxes &axes)
-      : f(f), b(f.builder()), x(f, /*lanes=*/1), stage(stage), flash(flash), axes(axes),
-        lane(arith::ExtUIOp::create(b, f.loc(), b.getI64Type(), laneIndex(f))) {}
-
-  /// With the query axes bound to `indices`.
-  LogicalResult emit(ArrayRef<StringAttr> queryAxes, ValueRange indices);
+  /// Null chunk: all keys, and what follows.
+  LogicalResult emit(Value query, const KeyChunk *chunk, Filter takes);
 
 private:
   /// A score in base 2, and whether it is there.
@@ -60,71 +34,35 @@ private:
     Value seen, own;
   };
 
-  void bindQuery(Operation *region, ArrayRef<StringAttr> queryAxes, ValueRange indices);
   void bindKey(Value key) { axes.bindKey(x, key); }
-  void emitPass(Value firstElement);
+  void findKeys(const KeyChunk *chunk);
+  Values walk(Value firstElement, const KeyChunk *chunk);
   Value dot(unsigned term);
   Score scoreAt(Value key);
   Value seenInRanges(Value key);
-  Values start();
+  Values start(const KeyChunk *chunk);
   Values emitKeys(Value firstKey, Value firstElement, ValueRange carried);
   void mix(unsigned value, Value firstKey, Value firstElement, Weights weights, MutableArrayRef<Value> sums);
   void mixKey(unsigned value, Value key, Value firstElement, Value weight, MutableArrayRef<Value> sums);
-  void finish(Value firstElement, ValueRange state);
-  void writeResults(Value firstElement, ArrayRef<Value> outputs, Value logSumExp);
+  void store(Value query, const KeyChunk &chunk, Value firstElement, ValueRange state);
 
-  bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
-  Value number(double value) { return f.constant(b.getF32Type(), value); }
-  Value select(Value condition, Value yes, Value no) {
-    return arith::SelectOp::create(b, f.loc(), condition, yes, no);
-  }
-  Value equals(Value value, double to) {
-    return arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, value, number(to));
-  }
-  Value mul(Value y, Value z) { return arith::MulFOp::create(b, f.loc(), y, z); }
-  /// 0 in place of the shift of a row that has no score yet: -inf less -inf would be NaN.
-  Value shiftFor(Value maximum) { return select(equals(maximum, -infinity), number(0.0), maximum); }
-  Value powerOf(Value score, Value shift) {
-    return emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), score, shift));
-  }
-  Value elementOf(Value firstElement, int64_t i) {
-    return f.add(firstElement, f.add(f.i64(i * warpLanes), lane));
-  }
-
-  FunctionScope &f;
-  OpBuilder &b;
-  Expressions x;
-  StageOp stage;
-  FlashOp flash;
-  const FlashAxes &axes;
-  Value lane;              ///< of the warp, i64
   Value keyCount;
   Value firstKey, endKey;  ///< of all ranges
   Values lower, upper;     ///< of each range; null where there is no bound
 };
+
+class RowStage : public AttentionStage {
+public:
+  using AttentionStage::AttentionStage;
+
+private:
+  KernelShape walkShape() const override { return {/*threads=*/128, /*threadsPerTask=*/warpLanes}; }
+  Value walkCount(FunctionScope &f) override { return QueryTask::count(f, axes); }
+  LogicalResult emitWalk(FunctionScope &f, Value task, const KeyChunk *chunk, QueryTask::Filter takes) override {
+    return RowTask(f, stage, flash, axes).emit(task, chunk, takes);
+  }
+};
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// The stage
-//===----------------------------------------------------------------------===//
-
-LogicalResult RowStage::prepare(const FrameLayout &layout) {
-  flash = *stage.getBody().getOps<FlashOp>().begin();
-  FailureOr<FlashAxes> found = FlashAxes::of(flash, layout.getSignature());
-  if (failed(found))
-    return failure();
-  axes = *found;
-  queryAxes = axes.batch;
-  llvm::append_range(queryAxes, axes.rowAxes());
-  return success();
-}
-
-LogicalResult RowStage::emitTask(FunctionScope &f, unsigned, Value task) {
-  FunctionScope::Values counts;
-  for (StringAttr axis : queryAxes)
-    counts.push_back(f.extent(axis));
-  return RowTask(f, stage, flash, axes).emit(queryAxes, splitTask(f, task, counts));
-}
 
 std::unique_ptr<DeviceStage> attn::makeRowStage(StageOp stage) { return std::make_unique<RowStage>(stage); }
 
@@ -132,55 +70,54 @@ std::unique_ptr<DeviceStage> attn::makeRowStage(StageOp stage) { return std::mak
 // A query
 //===----------------------------------------------------------------------===//
 
-void RowTask::bindQuery(Operation *region, ArrayRef<StringAttr> queryAxes, ValueRange indices) {
-  x.enter(region);
-  for (auto [axis, index] : llvm::zip(queryAxes, indices))
-    x.bind(axis, index);
+LogicalResult RowTask::emit(Value query, const KeyChunk *chunk, Filter takes) {
+  auto emitHere = [&] {
+    findKeys(chunk);
+    forPasses([&](Value firstElement) {
+      Values state = walk(firstElement, chunk);
+      if (chunk)
+        store(query, *chunk, firstElement, state);
+      else
+        finish(firstElement, state);
+    });
+  };
+  return forQuery(query, takes, [&] {
+    keyCount = axes.keyCount(x);
+    if (!chunk)
+      return emitHere();
+    f.when(f.less(chunk->number, chunk->partials.chunks(f, keyCount)), [&] { inScope(x, emitHere); });
+  });
 }
 
-LogicalResult RowTask::emit(ArrayRef<StringAttr> queryAxes, ValueRange indices) {
-  bindQuery(nullptr, queryAxes, indices);
-  Value exists = x.existence(queryAxes);
-  x.leave();
-  auto emitHere = [&](Operation *region) {
-    bindQuery(region, queryAxes, indices);
-    for (StringAttr axis : queryAxes)
-      x.markExisting(axis);
-    keyCount = axes.keyCount(x);
-    firstKey = keyCount;
-    endKey = f.i64(0);
-    for (unsigned r = 0; r < std::max(1u, flash.getNumRanges()); ++r) {
-      Value from = flash.getLowerOf(r), to = flash.getUpperOf(r);
-      lower.push_back(from ? f.max(x.evaluate(from).value, f.i64(0)) : f.i64(0));
-      upper.push_back(to ? f.min(x.evaluate(to).value, keyCount) : keyCount);
-      firstKey = f.min(firstKey, lower.back());
-      endKey = f.max(endKey, upper.back());
-    }
-    Value width = f.i64(1);
-    for (StringAttr axis : axes.widths)
-      width = f.max(width, f.extent(axis));
-    f.loop(f.i64(0), width, f.i64(passWidth), [&](Value firstElement) {
-      x.enter(firstElement.getParentBlock()->getParentOp());
-      emitPass(firstElement);
-      x.leave();
-    });
-    x.leave();
-  };
-  if (exists)
-    f.when(exists, [&] { emitHere(b.getInsertionBlock()->getParentOp()); });
-  else
-    emitHere(nullptr);
-  return failure(x.failed());
+/// The keys that the task takes and the query may see.
+void RowTask::findKeys(const KeyChunk *chunk) {
+  Value from = f.i64(0), end = keyCount;
+  if (chunk) {
+    Value length = chunk->partials.chunkKeys(f, keyCount);
+    from = f.mul(chunk->number, length);
+    end = f.min(f.add(from, length), keyCount);
+  }
+  firstKey = end;
+  endKey = from;
+  for (unsigned r = 0; r < std::max(1u, flash.getNumRanges()); ++r) {
+    Value low = flash.getLowerOf(r), high = flash.getUpperOf(r);
+    lower.push_back(low ? f.max(x.evaluate(low).value, from) : from);
+    upper.push_back(high ? f.min(x.evaluate(high).value, end) : end);
+    firstKey = f.min(firstKey, lower.back());
+    endKey = f.max(endKey, upper.back());
+  }
 }
 
 /// Maximum and, of this lane, sum before any key; then the outputs' elements. The sink, if there is one, is a key without
-/// a value.
-FunctionScope::Values RowTask::start() {
+/// a value, before the first chunk.
+FunctionScope::Values RowTask::start(const KeyChunk *chunk) {
   Value maximum = number(-infinity), sum = number(0.0);
   if (flash.getSink() && isSoftmax()) {
-    maximum = mul(x.evaluate(flash.getSink()).value, number(log2OfE));
-    Value isFirst = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, lane, f.i64(0));
-    sum = select(isFirst, powerOf(maximum, shiftFor(maximum)), sum);
+    Value sink = mul(x.evaluate(flash.getSink()).value, number(log2OfE));
+    if (chunk)
+      sink = select(arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, chunk->number, f.i64(0)), sink, maximum);
+    maximum = sink;
+    sum = select(isFirstLane(), powerOf(maximum, shiftFor(maximum)), sum);
   }
   Values state{maximum, sum, number(0.0)};
   state.append(axes.widths.size() * perLane, number(0.0));
@@ -188,15 +125,32 @@ FunctionScope::Values RowTask::start() {
 }
 
 /// All keys, 32 at a time from a multiple of 32 on, for the elements from `firstElement` on.
-void RowTask::emitPass(Value firstElement) {
+FunctionScope::Values RowTask::walk(Value firstElement, const KeyChunk *chunk) {
   Value step = f.i64(warpLanes), from = f.mul(f.div(firstKey, step), step);
-  Values state = f.loop(from, endKey, step, start(), [&](Value key, ValueRange carried) {
+  return f.loop(from, endKey, step, start(chunk), [&](Value key, ValueRange carried) {
     x.enter(key.getParentBlock()->getParentOp());
     Values next = emitKeys(key, firstElement, carried);
     x.leave();
     return next;
   });
-  finish(firstElement, state);
+}
+
+void RowTask::store(Value query, const KeyChunk &chunk, Value firstElement, ValueRange state) {
+  const Partials &partials = chunk.partials;
+  Value place = partials.place(f, query, chunk.number);
+  Value sum = sumOfLanes(state[Partials::Sum]), kept = greatestOfLanes(state[Partials::Kept]);
+  f.when(isFirstLane(), [&] {
+    f.store(state[Partials::Maximum], place, f.i64(Partials::Maximum));
+    f.store(sum, place, f.i64(Partials::Sum));
+    f.store(kept, place, f.i64(Partials::Kept));
+  });
+  for (auto [v, width] : llvm::enumerate(axes.widths))
+    for (int64_t i = 0; i < perLane; ++i) {
+      Value element = elementOf(firstElement, i);
+      f.when(f.less(element, f.extent(width)), [&] {
+        f.store(state[Partials::Statistics + v * perLane + i], place, f.add(partials.offset(f, v), element));
+      });
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,7 +217,7 @@ FunctionScope::Values RowTask::emitKeys(Value first, Value firstElement, ValueRa
     Value shift = shiftFor(next[0]), correction = powerOf(carried[0], shift);
     weight = powerOf(score.value, shift);
     next[1] = math::FmaOp::create(b, f.loc(), carried[1], correction, weight);
-    for (Value &sum : MutableArrayRef<Value>(next).drop_front(statistics))
+    for (Value &sum : MutableArrayRef<Value>(next).drop_front(Partials::Statistics))
       sum = mul(sum, correction);
   }
   if (weightOf(flash)) { // What is mixed may be another weight; the sum is that of the softmax's own.
@@ -271,11 +225,12 @@ FunctionScope::Values RowTask::emitKeys(Value first, Value firstElement, ValueRa
     ChangedWeight changed = changeWeight(x, flash, weight, 0, [&] { bindKey(itsKey); });
     weight = changed.weight;
     score.seen = x.both(score.seen, changed.present);
-    next[kept] = select(x.both(score.seen, changed.kept), number(1.0), next[kept]);
+    Value &kept = next[Partials::Kept];
+    kept = select(x.both(score.seen, changed.kept), number(1.0), kept);
   }
   Value seen = ballot(f, score.seen);
   for (unsigned v = 0; v < axes.widths.size(); ++v)
-    mix(v, first, firstElement, {seen, weight}, MutableArrayRef<Value>(next).slice(statistics + v * perLane, perLane));
+    mix(v, first, firstElement, {seen, weight}, MutableArrayRef<Value>(next).slice(Partials::Statistics + v * perLane, perLane));
   return next;
 }
 
@@ -320,49 +275,4 @@ void RowTask::mixKey(unsigned value, Value key, Value firstElement, Value weight
     x.leave();
   }
   x.leave();
-}
-
-void RowTask::finish(Value firstElement, ValueRange state) {
-  Values outputs(state.drop_front(statistics));
-  Value logSumExp;
-  if (isSoftmax()) {
-    Value sum = joinLanes(f, state[1], [&](Value y, Value z) -> Value { return arith::AddFOp::create(b, f.loc(), y, z); });
-    // A row without keys: output 0, log-sum-exp -inf.
-    Value empty = equals(sum, 0.0);
-    Value nothing = empty;
-    if (weightOf(flash)) { // Nor where every weight was dropped: 0 times the inverse of infinity would be NaN.
-      Value isKept = joinLanes(f, state[kept], [&](Value y, Value z) { return emitMax(f, y, z); });
-      nothing = x.either(empty, equals(isKept, 0.0));
-    }
-    Value inverse = select(nothing, number(0.0), arith::DivFOp::create(b, f.loc(), number(1.0), sum));
-    for (Value &output : outputs)
-      output = mul(output, inverse);
-    Value natural = math::FmaOp::create(b, f.loc(), state[0], number(1.0 / log2OfE), emitLog(f, sum));
-    logSumExp = select(empty, number(-infinity), natural);
-  }
-  writeResults(firstElement, outputs, logSumExp);
-}
-
-void RowTask::writeResults(Value firstElement, ArrayRef<Value> outputs, Value logSumExp) {
-  auto write = [&](Value condition, WriteOp op, StringAttr width, int64_t i) {
-    f.when(condition, [&] {
-      x.enter(b.getInsertionBlock()->getParentOp());
-      if (flash.getLogsumexp())
-        x.set(flash.getOutputs().back(), 0, {logSumExp, {}});
-      for (auto [v, axis] : llvm::enumerate(axes.widths))
-        if (width && axis == width)
-          x.set(flash.getOutputs()[v], 0, {outputs[v * perLane + i], {}});
-      if (width)
-        x.bind(width, elementOf(firstElement, i));
-      x.write(op);
-      x.leave();
-    });
-  };
-  for (WriteOp op : stage.getBody().getOps<WriteOp>()) {
-    StringAttr width = widthOf(op, axes);
-    if (!width) // Once per row.
-      write(arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, f.add(lane, firstElement), f.i64(0)), op, width, 0);
-    for (int64_t i = 0; width && i < perLane; ++i)
-      write(f.less(elementOf(firstElement, i), f.extent(width)), op, width, i);
-  }
 }
