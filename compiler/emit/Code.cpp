@@ -26,6 +26,7 @@ llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants, bool assemble
     return std::move(error);
   if (llvm::Error error = linkRuntime(*code.module))
     return std::move(error);
+  placeFunctions(*code.module);
   return code;
 }
 

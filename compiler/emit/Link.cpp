@@ -149,6 +149,15 @@ llvm::Error attn::linkRuntime(llvm::Module &into) {
   return llvm::Error::success();
 }
 
+void attn::placeFunctions(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    llvm::StringRef owner = function.getName().split('.').first;
+    llvm::Function *entry = module.getFunction(owner);
+    if (!function.isDeclaration() && entry && !entry->hasLocalLinkage())
+      function.setSection((".text." + owner).str());
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // All together
 //===----------------------------------------------------------------------===//

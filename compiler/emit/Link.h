@@ -24,6 +24,10 @@ llvm::Expected<LinkedModule> linkVariants(llvm::ArrayRef<Variant> variants, bool
 /// Brings in what the module uses of runtime/bind, which is optimised for size already: to be called last.
 llvm::Error linkRuntime(llvm::Module &into);
 
+/// Puts each kernel's functions into a section of its own, so that a linker can leave out kernels that nobody calls. A
+/// section for each function would make an object a quarter larger.
+void placeFunctions(llvm::Module &module);
+
 /// One implementation of an entry, and the attn_cpu_level that it needs.
 struct Implementation {
   llvm::Function *function;

@@ -44,8 +44,6 @@ makeMachine(const Target &wanted, const llvm::Triple &triple, llvm::StringRef cp
     return llvm::createStringError("target " + wanted.name + ": LLVM knows no processor '" + cpu + "'");
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  options.FunctionSections = true;
-  options.DataSections = true;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   if (!made)
