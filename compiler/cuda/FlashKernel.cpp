@@ -315,7 +315,10 @@ FlashKernel::State FlashKernel::walk(Expressions &x, bool isCareful) {
         llvm::append_range(next, state.flat());
         return next;
       });
-  return initial.with(ValueRange(end).drop_front(count));
+  State state = initial.with(ValueRange(end).drop_front(count));
+  if (!isCareful)
+    lowerRaised(state);
+  return state;
 }
 
 /// One key tile and the warp's rows, when they see any of it.
@@ -327,7 +330,7 @@ FlashKernel::State FlashKernel::work(const Tile &tile, State state, bool isCaref
       present = presence(scores);
     softmax(scores, next);
     for (unsigned value = 0; value < operands.values.size(); ++value) {
-      mix(value, tile, scores, next.outputs[value]);
+      mix(value, tile, factored(operands.values[value], tile, scores, present), next.outputs[value]);
       if (isCareful)
         spoil(value, tile, present, next.outputs[value]);
     }

@@ -122,12 +122,16 @@ private:
 
   // FlashMix.cpp
   void softmax(Values &scores, State &state);
+  Values factored(const FlashOperand &operand, const Tile &tile, llvm::ArrayRef<Value> weights,
+                  llvm::ArrayRef<Value> presence);
+  void lowerRaised(State &state);
   void mix(unsigned value, const Tile &tile, llvm::ArrayRef<Value> weights, Values &sums);
   Values presence(llvm::ArrayRef<Value> scores);
   void separate(const Tile &tile);
   Value separateWord(Value word, mlir::Type element, bool codes);
   void spoil(unsigned value, const Tile &tile, llvm::ArrayRef<Value> presence, Values &sums);
-  Values leftFragments(mlir::Type element, unsigned rowTile, llvm::ArrayRef<Value> weights);
+  Value isPresent(llvm::ArrayRef<Value> presence, unsigned element);
+  llvm::SmallVector<Values> leftFragments(const FlashOperand &operand, unsigned rowTile, llvm::ArrayRef<Value> weights);
   Value anySpoiled(const State &state);
 
   // FlashWrite.cpp

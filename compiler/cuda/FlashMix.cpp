@@ -64,31 +64,91 @@ void FlashKernel::softmax(Values &scores, State &state) {
 // Mix
 //===----------------------------------------------------------------------===//
 
+/// What a weight that keeps its bits is times, so that its smallest part is not below what bf16 holds. Where outputs
+/// overflow for that they are not finite, and the careful walk goes without.
+static constexpr double raised = 1 << 24;
+
+/// Weights times the factors of their keys. A factor of a key that is absent has no part in them: where it is not finite,
+/// outputs are not, and the careful walk knows who is present.
+FlashKernel::Values FlashKernel::factored(const FlashOperand &operand, const Tile &tile, ArrayRef<Value> weights,
+                                          ArrayRef<Value> presence) {
+  if (operand.weightParts == 1)
+    return Values(weights);
+  OpBuilder &b = f.builder();
+  Value zero = f.constant(b.getF32Type(), 0.0), scale = f.constant(b.getF32Type(), presence.empty() ? raised : 1.0);
+  auto times = [&](Value x, Value y) -> Value { return b.createOrFold<arith::MulFOp>(f.loc(), x, y); };
+  Expressions &x = rows.front().x;
+  llvm::DenseMap<int64_t, Value> factors; // By column.
+  Values result;
+  for (auto [element, weight] : llvm::enumerate(weights)) {
+    int64_t column = columnOf(element);
+    if (!operand.keyFactor) {
+      factors[column] = scale;
+    } else if (!factors.count(column)) {
+      x.enter(tile.loop);
+      axes.bindKey(x, keyAt(tile, column, /*isRead=*/true));
+      Datum factor = x.evaluate(operand.keyFactor);
+      x.leave();
+      factors[column] = times(factor.value, scale);
+      if (factor.present)
+        factors[column] = arith::SelectOp::create(b, f.loc(), factor.present, factors[column], zero);
+    }
+    Value product = times(weight, factors[column]);
+    if (!presence.empty())
+      product = arith::SelectOp::create(b, f.loc(), isPresent(presence, element), product, zero);
+    result.push_back(product);
+  }
+  return result;
+}
+
+/// Outputs of an ordinary walk as they are meant.
+void FlashKernel::lowerRaised(State &state) {
+  Value inverse = f.constant(f.builder().getF32Type(), 1 / raised);
+  for (auto [operand, output] : llvm::zip(operands.values, state.outputs))
+    for (Value &element : output)
+      if (operand.weightParts > 1)
+        element = arith::MulFOp::create(f.builder(), f.loc(), element, inverse);
+}
+
 /// Weights of 16 rows as left fragments, one for every 16 keys: sums of one product are in the places that the next one
-/// wants.
-FlashKernel::Values FlashKernel::leftFragments(Type element, unsigned rowTile, ArrayRef<Value> weights) {
-  Values words;
+/// wants. Each part is what the ones before it lack.
+SmallVector<FlashKernel::Values> FlashKernel::leftFragments(const FlashOperand &operand, unsigned rowTile,
+                                                            ArrayRef<Value> weights) {
+  OpBuilder &b = f.builder();
   unsigned count = tiling.keyTile / 8 * 4;
-  for (unsigned i = 0; i < count; i += 2)
-    words.push_back(t.pack(element, weights[rowTile * count + i], weights[rowTile * count + i + 1]));
-  return words;
+  Values rest(weights.slice(rowTile * count, count));
+  SmallVector<Values> parts;
+  for (int64_t part = 0; part < operand.weightParts; ++part) {
+    parts.emplace_back();
+    for (unsigned i = 0; i < count; i += 2) {
+      Value word = t.pack(operand.element, rest[i], rest[i + 1]);
+      parts.back().push_back(word);
+      if (part + 1 == operand.weightParts)
+        continue;
+      auto [low, high] = t.unpack(operand.element, word);
+      rest[i] = arith::SubFOp::create(b, f.loc(), rest[i], low);
+      rest[i + 1] = arith::SubFOp::create(b, f.loc(), rest[i + 1], high);
+    }
+  }
+  return parts;
 }
 
 void FlashKernel::mix(unsigned value, const Tile &tile, ArrayRef<Value> weights, Values &sums) {
   const FlashOperand &operand = operands.values[value];
   int64_t columns = operand.padded() / 8;
-  SmallVector<Values> left;
+  SmallVector<SmallVector<Values>> left;
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
-    left.push_back(leftFragments(operand.element, row, weights));
+    left.push_back(leftFragments(operand, row, weights));
   FragmentReader reader(t, shared.value[value], Fragment::RightByRows);
   reader.moveTo(t.add(tile.stage, shared.valueAt[value]));
   for (int64_t step = 0; step < tiling.keyTile / 16; ++step)
     for (int64_t column = 0; column < columns; column += 2) {
       Values right = reader.load(step * 16, column * 8);
-      for (int64_t row = 0; row < tiling.rowTiles; ++row)
-        for (int64_t half = 0; half < 2; ++half)
-          t.multiply(operand.element, MutableArrayRef(sums).slice((row * columns + column + half) * 4, 4),
-                     ArrayRef(left[row]).slice(4 * step, 4), ArrayRef(right).slice(2 * half, 2));
+      for (int64_t part = operand.weightParts - 1; part >= 0; --part) // The smallest first.
+        for (int64_t row = 0; row < tiling.rowTiles; ++row)
+          for (int64_t half = 0; half < 2; ++half)
+            t.multiply(operand.element, MutableArrayRef(sums).slice((row * columns + column + half) * 4, 4),
+                       ArrayRef(left[row][part]).slice(4 * step, 4), ArrayRef(right).slice(2 * half, 2));
     }
 }
 
@@ -117,6 +177,12 @@ FlashKernel::Values FlashKernel::presence(ArrayRef<Value> scores) {
     words.back() = arith::OrIOp::create(b, f.loc(), words.back(), bit);
   }
   return words;
+}
+
+Value FlashKernel::isPresent(ArrayRef<Value> presence, unsigned element) {
+  OpBuilder &b = f.builder();
+  Value bit = arith::AndIOp::create(b, f.loc(), presence[element / 32], t.i32(int32_t(1u << element % 32)));
+  return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::ne, bit, t.i32(0));
 }
 
 static int64_t bitsOf(Type element, double number) {
@@ -194,9 +260,7 @@ void FlashKernel::spoil(unsigned value, const Tile &tile, ArrayRef<Value> presen
   auto word = [&](unsigned element) -> Value { // Two neighbours as 0 or 1.
     Value both = t.i32(0);
     for (unsigned i = 0; i < 2; ++i) {
-      Value bit = arith::AndIOp::create(b, loc, presence[(element + i) / 32], t.i32(int32_t(1u << (element + i) % 32)));
-      Value isPresent = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit, t.i32(0));
-      Value one = arith::SelectOp::create(b, loc, isPresent, t.i32(bitsOf(operand.element, 1) << 16 * i), t.i32(0));
+      Value one = arith::SelectOp::create(b, loc, isPresent(presence, element + i), t.i32(bitsOf(operand.element, 1) << 16 * i), t.i32(0));
       both = arith::OrIOp::create(b, loc, both, one);
     }
     return both;

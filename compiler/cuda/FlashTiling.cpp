@@ -21,6 +21,48 @@ static Type storedHalf(Value value) {
   return element && (element.isF16() || element.isBF16()) ? element : Type();
 }
 
+/// A value that is stored in 8 bits, which bf16 holds, perhaps times a factor that is the same for all of a key's elements.
+static std::optional<FlashOperand> storedByte(Value value, StringAttr width, MLIRContext *context) {
+  FlashOperand operand{value, width, 0, BFloat16Type::get(context), /*weightParts=*/3, {}};
+  auto isByte = [](Value value) {
+    auto read = value.getDefiningOp<ReadOp>();
+    Type element = read ? read.getRef().getType().getElementType() : Type();
+    return element && !element.isInteger(1) && element.getIntOrFloatBitWidth() == 8;
+  };
+  if (isByte(value))
+    return operand;
+  auto map = value.getDefiningOp<MapOp>();
+  if (!map)
+    return std::nullopt;
+  Block &body = map.getBody().front();
+  auto input = [&](Value scalar) -> Value { // That a scalar of the body is, but for its type.
+    if (auto convert = scalar.getDefiningOp<arith::SIToFPOp>())
+      scalar = convert.getIn();
+    auto argument = dyn_cast<BlockArgument>(scalar);
+    return argument ? map.getInputs()[argument.getArgNumber()] : Value();
+  };
+  Value result = body.getTerminator()->getOperand(0);
+  if (Value whole = input(result); whole && isByte(whole)) {
+    operand.value = whole;
+    return operand;
+  }
+  auto product = result.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return std::nullopt;
+  for (auto [one, other] : {std::pair(product.getLhs(), product.getRhs()), std::pair(product.getRhs(), product.getLhs())}) {
+    Value whole = input(one), factor = isa<BlockArgument>(other) ? input(other) : Value();
+    if (!whole || !factor || !isByte(whole) || valueType(factor).hasAxis(width))
+      continue;
+    // What infinity times a factor is, the products do not tell.
+    if (isa<Float8E5M2Type>(whole.getDefiningOp<ReadOp>().getRef().getType().getElementType()))
+      continue;
+    operand.value = whole;
+    operand.keyFactor = factor;
+    return operand;
+  }
+  return std::nullopt;
+}
+
 /// Beside a 16-bit tensor the other side may be rounded to its elements once, unless the attention is precise.
 static FailureOr<Type> commonElement(Value one, Value other, bool isPrecise) {
   Type first = storedHalf(one), second = other ? storedHalf(other) : Type();
@@ -31,15 +73,16 @@ static FailureOr<Type> commonElement(Value one, Value other, bool isPrecise) {
   return failure();
 }
 
-/// Adds an operand; says why it cannot be one, or nothing.
-static std::string addOperand(const Signature &signature, SmallVector<FlashOperand> &to, Value value, StringAttr width,
-                              Type element) {
+/// Adds an operand whose extent is to be found; says why it cannot be one, or nothing.
+static std::string addOperand(const Signature &signature, SmallVector<FlashOperand> &to, FlashOperand operand) {
+  StringAttr width = operand.width;
   std::optional<int64_t> extent = constantExtent(signature, width);
   if (!extent)
     return "the extent of " + width.str() + " is not known when compiling";
   if (*extent < 1 || *extent > mostWidth)
     return ("the extent of " + width.getValue() + " is not from 1 to " + Twine(mostWidth)).str();
-  to.push_back({value, width, *extent, element});
+  operand.extent = *extent;
+  to.push_back(operand);
   return "";
 }
 
@@ -54,17 +97,21 @@ std::string FlashOperands::add(FlashOp flash, const FlashAxes &axes, const Signa
     if (failed(element))
       return "neither queries nor keys are stored as f16 or bf16";
     for (auto [value, to] : {std::pair(query, &queries), std::pair(key, &keys)})
-      if (std::string why = addOperand(signature, *to, value, width, *element); !why.empty())
+      if (std::string why = addOperand(signature, *to, {value, width, 0, *element}); !why.empty())
         return why;
   }
+  bool isRounded = false;
   for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths)) {
-    FailureOr<Type> element = commonElement(value, {}, signature.precise);
-    if (failed(element))
-      return "values are not stored as f16 or bf16";
-    if (std::string why = addOperand(signature, values, value, width, *element); !why.empty())
+    std::optional<FlashOperand> operand = storedByte(value, width, flash.getContext());
+    if (Type element = storedHalf(value))
+      operand = FlashOperand{value, width, 0, element};
+    if (!operand)
+      return "values are neither stored as f16 or bf16, nor as bytes with a factor for each key at most";
+    isRounded |= operand->weightParts == 1;
+    if (std::string why = addOperand(signature, values, *operand); !why.empty())
       return why;
   }
-  return signature.precise && !values.empty() ? "weights would be rounded, and the attention is precise" : "";
+  return signature.precise && isRounded ? "weights would be rounded, and the attention is precise" : "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,13 +126,15 @@ static int64_t sumOfWidths(ArrayRef<FlashOperand> operands) {
 }
 
 /// Bounded by 255 registers of a thread: of 16 rows it holds a quarter of the query's width in words where it keeps them,
-/// half of the outputs' width and of the key tile in f32, and about 90 of other things.
+/// half of the outputs' width and of the key tile in f32, and about 90 of other things. Factors of keys take more.
 FlashTiling FlashTiling::of(const FlashOperands &operands) {
   int64_t keyWidth = sumOfWidths(operands.keys), valueWidth = sumOfWidths(operands.values);
   FlashTiling tiling;
   tiling.keepsQuery = keyWidth <= 128 && valueWidth <= 128;
   if (!tiling.keepsQuery)
     tiling.keyTile = valueWidth > 192 ? 16 : 32;
+  else if (llvm::any_of(operands.values, [](const FlashOperand &value) { return value.weightParts > 1; }))
+    tiling.keyTile = 32;
   return tiling;
 }
 

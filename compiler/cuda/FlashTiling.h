@@ -18,6 +18,9 @@ struct FlashOperand {
   mlir::StringAttr width;
   int64_t extent; ///< along the width
   mlir::Type element;
+  /// How many such numbers a weight is the sum of: 1 where it may be rounded, 3 bf16 where it keeps its 24 bits.
+  int64_t weightParts = 1;
+  mlir::Value keyFactor = {}; ///< weights times this; null: none
 
   /// The extent in whole fragments.
   int64_t padded() const { return llvm::alignTo(extent, 16); }

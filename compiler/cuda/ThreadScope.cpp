@@ -177,6 +177,14 @@ Value ThreadScope::pack(Type element, Value low, Value high) {
   return LLVM::BitcastOp::create(b, f.loc(), b.getI32Type(), narrow);
 }
 
+std::pair<Value, Value> ThreadScope::unpack(Type element, Value both) {
+  OpBuilder &b = builder();
+  Value narrow = LLVM::BitcastOp::create(b, f.loc(), f.vectorOf(2, element), both);
+  Value wide = arith::ExtFOp::create(b, f.loc(), f.vectorOf(2, b.getF32Type()), narrow);
+  return {vector::ExtractOp::create(b, f.loc(), wide, ArrayRef<int64_t>{0}),
+          vector::ExtractOp::create(b, f.loc(), wide, ArrayRef<int64_t>{1})};
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

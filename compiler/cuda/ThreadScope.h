@@ -75,6 +75,8 @@ public:
                 llvm::ArrayRef<Value> right);
   /// Two f32 as one i32 of f16 or bf16, `low` in the lower half.
   Value pack(mlir::Type element, Value low, Value high);
+  /// The two, as f32.
+  std::pair<Value, Value> unpack(mlir::Type element, Value both);
 
   /// Repeats `body` while `holds` does; both get what is carried.
   Values repeat(mlir::ValueRange init, llvm::function_ref<Value(mlir::ValueRange)> holds,

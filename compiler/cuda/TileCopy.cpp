@@ -139,6 +139,11 @@ void TileCopy::copyStored(Expressions &x, Value base, const TileRows &rows) {
 // Computed elements
 //===----------------------------------------------------------------------===//
 
+static Value asFloat(FunctionScope &f, Value number) {
+  OpBuilder &b = f.builder();
+  return isa<FloatType>(number.getType()) ? number : arith::SIToFPOp::create(b, f.loc(), b.getF32Type(), number);
+}
+
 /// An element of a row, as f32.
 Datum TileCopy::elementAt(Expressions &x, Value number, Value index) {
   if (origin) {
@@ -147,13 +152,14 @@ Datum TileCopy::elementAt(Expressions &x, Value number, Value index) {
     Type stored = read.getRef().getType().getElementType();
     Value address = bytesFrom(origin, f.add(f.mul(number, stride), f.mul(index, step)), stored);
     Value pointer = LLVM::IntToPtrOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), address);
-    return {widenStored(f, f.load(memoryType(stored), pointer, f.i64(0)), stored, b.getF32Type()), {}};
+    Type wide = isa<FloatType>(stored) ? Type(b.getF32Type()) : b.getI32Type();
+    return {asFloat(f, widenStored(f, f.load(memoryType(stored), pointer, f.i64(0)), stored, wide)), {}};
   }
   x.enter(nullptr);
   x.bind(source.width, index);
   Datum datum = x.evaluate(source.value);
   x.leave();
-  return datum;
+  return {asFloat(f, datum.value), datum.present};
 }
 
 /// Eight elements from `chunk` on, as a vector of four words.
