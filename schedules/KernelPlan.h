@@ -54,6 +54,7 @@ struct PlanScalar {
   PlanRef ref;
   int64_t factor = 0;
   PlanElement element = PlanElement::I64;
+  int64_t known = -1; ///< an extent that the program fixes
 };
 
 /// One operation of an expression. `op` is one of
@@ -104,16 +105,35 @@ struct PlanStore {
   std::vector<std::string> dims;
 };
 
-/// An `attn.flash` stage: softmax(score) mixes values, over keys, in blocks of keys.
+/// An axis and the scalar that is its extent.
+struct PlanAxis {
+  std::string name;
+  int64_t extent = 0;
+};
+
+/// What a function does of a stage.
+enum class PlanPart {
+  Tile,  ///< a tile of queries against all keys, in blocks; gives results
+  Chunk, ///< few queries against a chunk of keys; gives for each query maximum, sum and mix of its weights
+  Merge  ///< what chunks gave; gives results
+};
+
+/// An `attn.flash` stage: softmax(score) mixes values, over keys.
 struct StagePlan {
   /// The function that runs one task.
   std::string symbol;
-  /// Register block (vectors of lanes queries by rows keys) and tiles.
-  int64_t lanes = 0, vectors = 0, rows = 0, queryTile = 0, keyTile = 0;
-  /// Axes that a task fixes; the axis of queries ("": one query) and that of keys.
+  PlanPart part = PlanPart::Tile;
+  /// Tile: a register block has vectors of lanes queries by rows keys. Chunk: vectors of lanes lie along a width, for
+  /// `queryTile` queries, and `rows` keys are scored at once.
+  int64_t lanes = 0, vectors = 0, rows = 0, queryTile = 0;
+  /// Keys of a block, of a chunk a part whose sums stay in registers.
+  int64_t keyTile = 0;
+  /// Chunk: keys of a task.
+  int64_t chunk = 0;
+  /// Axes that a task fixes, and those of its queries, row-major. A tile has at most one of the latter, along lanes.
   std::vector<std::string> tasks;
-  std::string lane, key;
-  int64_t laneExtent = -1, keyExtent = 0; ///< scalars
+  std::vector<PlanAxis> queries;
+  PlanAxis key;
   std::vector<PlanScalar> scalars;
   std::vector<PlanTensor> tensors;
   std::vector<PlanNode> nodes;

@@ -10,6 +10,7 @@ using namespace attn;
 
 // Nothing in braces may hold a list of lines: the reader would pass over it.
 LLVM_YAML_IS_FLOW_SEQUENCE_VECTOR(attn::PlanFixed)
+LLVM_YAML_IS_FLOW_SEQUENCE_VECTOR(attn::PlanAxis)
 LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanTensor)
 LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanScalar)
 LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanNode)
@@ -31,6 +32,15 @@ struct ScalarEnumerationTraits<PlanElement> {
     io.enumCase(element, "i32", PlanElement::I32);
     io.enumCase(element, "i64", PlanElement::I64);
     io.enumCase(element, "bool", PlanElement::Bool);
+  }
+};
+
+template <>
+struct ScalarEnumerationTraits<PlanPart> {
+  static void enumeration(IO &io, PlanPart &part) {
+    io.enumCase(part, "tile", PlanPart::Tile);
+    io.enumCase(part, "chunk", PlanPart::Chunk);
+    io.enumCase(part, "merge", PlanPart::Merge);
   }
 };
 
@@ -73,6 +83,15 @@ struct MappingTraits<PlanFixed> {
 };
 
 template <>
+struct MappingTraits<PlanAxis> {
+  static void mapping(IO &io, PlanAxis &axis) {
+    io.mapRequired("name", axis.name);
+    io.mapRequired("extent", axis.extent);
+  }
+  static const bool flow = true;
+};
+
+template <>
 struct MappingTraits<PlanTensor> {
   static void mapping(IO &io, PlanTensor &tensor) {
     io.mapRequired("name", tensor.name);
@@ -92,6 +111,7 @@ struct MappingTraits<PlanScalar> {
     io.mapOptional("ref", scalar.ref);
     io.mapOptional("factor", scalar.factor, int64_t());
     io.mapOptional("element", scalar.element, PlanElement::I64);
+    io.mapOptional("known", scalar.known, int64_t(-1));
   }
   static const bool flow = true;
 };
@@ -158,16 +178,16 @@ template <>
 struct MappingTraits<StagePlan> {
   static void mapping(IO &io, StagePlan &plan) {
     io.mapRequired("symbol", plan.symbol);
+    io.mapRequired("part", plan.part);
     io.mapRequired("lanes", plan.lanes);
     io.mapRequired("vectors", plan.vectors);
     io.mapRequired("rows", plan.rows);
     io.mapRequired("query_tile", plan.queryTile);
     io.mapRequired("key_tile", plan.keyTile);
+    io.mapOptional("chunk", plan.chunk, int64_t());
     io.mapOptional("tasks", plan.tasks);
-    io.mapOptional("lane", plan.lane, std::string());
-    io.mapOptional("lane_extent", plan.laneExtent, int64_t(-1));
+    io.mapOptional("queries", plan.queries);
     io.mapRequired("key", plan.key);
-    io.mapRequired("key_extent", plan.keyExtent);
     io.mapOptional("scalars", plan.scalars);
     io.mapOptional("tensors", plan.tensors);
     io.mapOptional("nodes", plan.nodes);

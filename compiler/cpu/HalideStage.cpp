@@ -1,319 +1,262 @@
 //===- HalideStage.cpp - a stage whose tasks Halide generates ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls the function that a stage's plan becomes (schedules/halide/CompileStage.h): a task is a tile of queries of one
-// batch entry, as in the vector code. Here its buffers are described, its numbers gathered, and the blocks of keys found
-// that any of its queries sees. Addresses of a batch entry are computed in 64 bits; what is left fits 32.
+// Calls the functions that a stage's plans become (schedules/halide/CompileStage.h). As in the vector code a task is a
+// tile of queries of one batch entry, or, where they are few, a chunk of its keys; chunks of an entry are merged when all
+// tasks have ended.
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/HalideStage.h"
 
+#include "compiler/cpu/DecodeForm.h"
+#include "compiler/cpu/FlashDecode.h"
+#include "compiler/cpu/HalideTask.h"
 #include "schedules/KernelPlanText.h"
 
 using namespace mlir;
 using namespace attn;
 
+/// The plans of a stage; what cannot be read is said.
+static FailureOr<std::vector<StagePlan>> plansOf(StageOp stage) {
+  std::vector<StagePlan> plans;
+  for (auto text : stage->getAttrOfType<ArrayAttr>("plans").getAsRange<StringAttr>()) {
+    llvm::Expected<StagePlan> plan = parsePlan(text.getValue());
+    if (!plan)
+      return stage.emitError(llvm::toString(plan.takeError()));
+    plans.push_back(std::move(*plan));
+  }
+  return plans;
+}
+
+static StringAttr nameIn(FunctionScope &f, llvm::StringRef axis) { return StringAttr::get(f.builder().getContext(), axis); }
+
+/// How many combinations of indices the axes have.
+static Value countOf(FunctionScope &f, ArrayRef<std::string> axes) {
+  Value count = f.i64(1);
+  for (const std::string &axis : axes)
+    count = f.mul(count, f.extent(nameIn(f, axis)));
+  return count;
+}
+static Value queryCount(FunctionScope &f, const StagePlan &plan) {
+  Value count = f.i64(1);
+  for (const PlanAxis &axis : plan.queries)
+    count = f.mul(count, f.extent(nameIn(f, axis.name)));
+  return count;
+}
+
+/// Calls a function that the linker finds (compiler/emit/LinkHalide.h), in the code of `plan` where that is given.
+static void callHalide(FunctionScope &f, llvm::StringRef symbol, ValueRange arguments, const StagePlan *plan) {
+  OpBuilder &builder = f.builder();
+  auto module = f.getFunction()->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<func::FuncOp>(symbol);
+  if (!callee) {
+    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+    callee = func::FuncOp::create(b, f.loc(), symbol, b.getFunctionType(arguments.getTypes(), b.getI32Type()));
+    callee.setPrivate();
+    if (plan)
+      callee->setAttr("attn.plan", b.getStringAttr(printPlan(*plan)));
+  }
+  func::CallOp::create(builder, f.loc(), callee, arguments);
+}
+
+/// The bytes that a task of the plan allocates.
+static Value scratchOf(FunctionScope &f, FlashOp flash, const StagePlan &plan) {
+  HalideTask task(f, flash, plan);
+  Value bytes = task.allocate(8);
+  FunctionScope::Values arguments{LLVM::ZeroOp::create(f.builder(), f.loc(), LLVM::LLVMPointerType::get(f.builder().getContext()))};
+  llvm::append_range(arguments, task.scalars());
+  arguments.push_back(task.integer(bytes));
+  callHalide(f, plan.symbol + ".scratch", arguments, nullptr);
+  return f.load(f.builder().getI64Type(), bytes, f.i64(0));
+}
+
 namespace {
 
-/// halide_buffer_t of Halide's runtime, in bytes: host pointer, type, dimensions.
-struct BufferLayout {
-  static constexpr int64_t bytes = 56, host = 16, type = 32, dimensions = 36, dim = 40;
-  /// halide_dimension_t: min, extent, stride, flags, an i32 each.
-  static constexpr int64_t dimBytes = 16;
-};
+/// What a chunk leaves, as f32 from its start: maximum, sum and mixes of each query, in whole register blocks.
+struct Partial {
+  Value queries, sums, size;
+  SmallVector<Value> mixes, widths;
 
-/// halide_type_t as one i32: code, bits, lanes.
-int32_t typeCode(PlanElement element) {
-  enum { Int = 0, UInt = 1, Float = 2 };
-  auto code = [](int32_t kind, int32_t bits) { return kind | bits << 8 | 1 << 16; };
-  switch (element) {
-  case PlanElement::F32:
-    return code(Float, 32);
-  case PlanElement::F16:
-    return code(Float, 16);
-  case PlanElement::BF16:
-    return code(UInt, 16);
-  case PlanElement::I8:
-    return code(Int, 8);
-  case PlanElement::U8:
-  case PlanElement::Bool:
-    return code(UInt, 8);
-  case PlanElement::I32:
-    return code(Int, 32);
-  case PlanElement::I64:
-    return code(Int, 64);
+  Partial(FunctionScope &f, const StagePlan &plan) : queries(roundedUp(f, queryCount(f, plan), plan.queryTile)) {
+    sums = reserve(f, queries, f.i64(0));
+    size = reserve(f, queries, sums);
+    for (const PlanMix &mix : plan.mixes) {
+      widths.push_back(roundedUp(f, f.extent(nameIn(f, mix.width)), plan.lanes * plan.vectors));
+      mixes.push_back(size);
+      size = reserve(f, f.mul(widths.back(), queries), size);
+    }
   }
-  llvm_unreachable("every element has a type");
-}
 
-Value refOf(FunctionScope &f, const PlanRef &ref) {
-  BufferOp buffer = ref.isBuffer ? f.getLayout().getBuffers()[ref.number] : BufferOp();
-  KernelOp kernel = f.getLayout().getKernel();
-  return buffer ? buffer.getResult() : Value(kernel.getBody().front().getArgument(ref.number));
-}
+  /// Its buffers from `base`; with a number of chunks, those of all of them.
+  FunctionScope::Values describe(FunctionScope &f, HalideTask &task, Value base, Value chunks) const {
+    auto buffer = [&](Value offset, SmallVector<HalideTask::Dim> dims) {
+      if (chunks)
+        dims.push_back({f.i64(0), chunks, size});
+      return task.floats(f.address(base, offset, f.builder().getF32Type()), dims);
+    };
+    HalideTask::Dim perQuery{f.i64(0), queries, f.i64(1)};
+    FunctionScope::Values all{buffer(f.i64(0), {perQuery}), buffer(sums, {perQuery})};
+    for (auto [mix, width] : llvm::zip(mixes, widths))
+      all.push_back(buffer(mix, {{f.i64(0), width, f.i64(1)}, {f.i64(0), queries, width}}));
+    return all;
+  }
+
+private:
+  /// What comes behind `floats` at `at`: parts begin at cache lines.
+  static Value reserve(FunctionScope &f, Value floats, Value at) { return f.add(at, roundedUp(f, floats, 16)); }
+};
 
 class HalideLowering : public StageLowering {
 public:
   using StageLowering::StageLowering;
 
   LogicalResult prepare(const FrameLayout &layout) override {
-    text = stage->getAttrOfType<StringAttr>("plan");
-    llvm::Expected<StagePlan> parsed = parsePlan(text.getValue());
-    if (!parsed)
-      return stage.emitError(llvm::toString(parsed.takeError()));
-    plan = std::move(*parsed);
+    FailureOr<std::vector<StagePlan>> plans = plansOf(stage);
+    if (mlir::failed(plans))
+      return failure();
+    for (StagePlan &plan : *plans)
+      (plan.part == PlanPart::Tile ? tile : chunk) = std::move(plan);
     flash = *stage.getBody().getOps<FlashOp>().begin();
-    for (const std::string &task : plan.tasks)
-      tasks.push_back(name(task));
+    FailureOr<FlashAxes> axes = FlashAxes::of(flash, layout.getSignature());
+    if (mlir::failed(axes))
+      return failure();
+    form = DecodeForm::of(*axes, schedule, layout.getSignature());
+    if (chunk) {
+      merge = *chunk;
+      merge->part = PlanPart::Merge;
+      merge->symbol += ".merge";
+    }
     return success();
   }
 
-  Value emitTaskCount(FunctionScope &f) override { return f.mul(f.extent(tasks), tileCount(f)); }
-  Value emitScratchBytes(FunctionScope &f) override;
-  LogicalResult emitTask(FunctionScope &f, Value task) override;
+  Value emitTaskCount(FunctionScope &f) override {
+    Value count = tile ? tileTasks(f) : f.i64(0);
+    return chunk ? f.add(count, form.whereFew(f, f.mul(countOf(f, chunk->tasks), chunkCount(f)))) : count;
+  }
+
+  Value emitScratchBytes(FunctionScope &f) override {
+    Value bytes = f.i64(0);
+    for (const std::optional<StagePlan> *plan : {&tile, &chunk, &merge})
+      if (*plan)
+        bytes = f.max(bytes, scratchOf(f, flash, **plan));
+    return bytes;
+  }
+
+  LogicalResult emitTask(FunctionScope &f, Value task) override {
+    if (!chunk)
+      return emitTile(f, task);
+    if (!tile)
+      return emitChunk(f, task);
+    LogicalResult one = success(), other = success();
+    Value first = tileTasks(f);
+    f.when(
+        f.less(task, first), [&] { one = emitTile(f, task); }, [&] { other = emitChunk(f, f.sub(task, first)); });
+    return success(succeeded(one) && succeeded(other));
+  }
+
+  bool hasFinish() const override { return chunk.has_value(); }
+  Value emitFinishCount(FunctionScope &f) override { return form.whereFew(f, countOf(f, chunk->tasks)); }
+  LogicalResult emitFinish(FunctionScope &f, Value task) override;
+  Value emitSharedBytes(FunctionScope &f) override {
+    if (!chunk)
+      return {};
+    Value floats = f.mul(f.mul(countOf(f, chunk->tasks), chunkCount(f)), Partial(f, *chunk).size);
+    return form.whereFew(f, f.mul(floats, f.i64(4)));
+  }
 
 private:
-  StringAttr name(llvm::StringRef axis) { return StringAttr::get(stage.getContext(), axis); }
-  Value queryCount(FunctionScope &f) { return plan.lane.empty() ? f.i64(1) : f.extent(name(plan.lane)); }
-  Value tileCount(FunctionScope &f) { return f.ceilDiv(queryCount(f), f.i64(plan.queryTile)); }
-  bool isStored(size_t tensor) const {
-    return llvm::any_of(plan.stores, [&](const PlanStore &store) { return store.tensor == int64_t(tensor); });
+  LogicalResult emitTile(FunctionScope &f, Value task);
+  LogicalResult emitChunk(FunctionScope &f, Value task);
+
+  Value chunkCount(FunctionScope &f) {
+    return f.max(f.i64(1), f.ceilDiv(f.extent(nameIn(f, chunk->key.name)), f.i64(chunk->chunk)));
+  }
+  Value tilesOfEntry(FunctionScope &f) { return f.ceilDiv(queryCount(f, *tile), f.i64(tile->queryTile)); }
+  Value tileTasks(FunctionScope &f) {
+    return form.whereMany(f, f.mul(countOf(f, tile->tasks), tilesOfEntry(f)));
   }
 
-  StringAttr text;
-  StagePlan plan;
+  std::optional<StagePlan> tile, chunk, merge;
+  DecodeForm form;
   FlashOp flash;
-  AxisList tasks;
-};
-
-/// The code of one task.
-class TaskBuilder {
-public:
-  TaskBuilder(FunctionScope &f, StageOp stage, FlashOp flash, const StagePlan &plan)
-      : f(f), b(f.builder()), stage(stage), flash(flash), plan(plan), x(f, /*lanes=*/1) {}
-
-  void bind(StringAttr axis, Value index) {
-    x.bind(axis, index);
-    x.markExisting(axis);
-    indices[axis] = index;
-  }
-
-  Value pointer(Value address) { return LLVM::IntToPtrOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), address); }
-  Value number(int32_t value) { return arith::ConstantOp::create(b, f.loc(), b.getI32IntegerAttr(value)); }
-  Value narrow(Value value) { return arith::TruncIOp::create(b, f.loc(), b.getI32Type(), value); }
-
-  /// Memory of the function's own, at its top.
-  Value allocate(int64_t bytes) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&f.getFunction().getBody().front());
-    Value count = arith::ConstantOp::create(b, f.loc(), b.getI64IntegerAttr(bytes));
-    return LLVM::AllocaOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), count, 16);
-  }
-  void storeAt(Value value, Value base, int64_t byte) {
-    f.store(value, f.address(base, f.i64(byte), b.getI8Type()), f.i64(0));
-  }
-
-  /// The buffer of a tensor. Of a result the first query and their number are given.
-  Value describe(const PlanTensor &tensor, const PlanStore *store, Value firstQuery, Value queries);
-  Value scalar(const PlanScalar &scalar);
-  /// The first block of keys that a query of the tile sees, and how many there are from it on.
-  std::pair<Value, Value> blocks(Value firstQuery, Value queries);
-  bool failed() const { return x.failed(); }
-
-private:
-  std::pair<Value, Value> boundsAt(unsigned range, Value keys);
-
-  FunctionScope &f;
-  OpBuilder &b;
-  StageOp stage;
-  FlashOp flash;
-  const StagePlan &plan;
-  Expressions x;
-  llvm::DenseMap<StringAttr, Value> indices;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Buffers and numbers
-//===----------------------------------------------------------------------===//
-
-Value TaskBuilder::describe(const PlanTensor &tensor, const PlanStore *store, Value firstQuery, Value queries) {
-  const Access &access = f.access(refOf(f, tensor.ref));
-  Type memory = memoryType(access.element);
-  Value offset = f.i64(0), elements = f.i64(1);
-  for (const PlanFixed &fixed : tensor.fixed)
-    offset = f.add(offset, f.mul(indices.lookup(StringAttr::get(b.getContext(), fixed.axis)), access.strides[fixed.factor]));
-  for (ExtentAttr factor : access.factors)
-    elements = f.mul(elements, f.extent(factor));
-  // Of an empty tensor an element may be loaded that is not used: the frame is always there.
-  Value isEmpty = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, elements, f.i64(0));
-
-  bool addsQuery = store && plan.lane.empty();
-  size_t rank = tensor.factors.size() + (addsQuery ? 1 : 0);
-  Value buffer = allocate(BufferLayout::bytes), dims = allocate(std::max<int64_t>(1, rank) * BufferLayout::dimBytes);
-  auto setDim = [&](size_t d, Value min, Value extent, Value stride) {
-    Value values[] = {min, extent, stride, number(0)};
-    for (auto [i, value] : llvm::enumerate(values))
-      storeAt(value, dims, d * BufferLayout::dimBytes + 4 * i);
-  };
-  for (auto [i, factor] : llvm::enumerate(tensor.factors)) {
-    size_t d = tensor.factors.size() - 1 - i; // Halide counts from the innermost dimension.
-    Value stride = arith::SelectOp::create(b, f.loc(), isEmpty, f.i64(0), access.strides[factor]);
-    Value min = f.i64(0), extent = f.extent(access.factors[factor]);
-    if (store && !plan.lane.empty() && store->dims[i] == plan.lane) {
-      min = firstQuery;
-      extent = queries;
-      offset = f.add(offset, f.mul(firstQuery, access.strides[factor]));
-    }
-    setDim(d, narrow(min), narrow(extent), narrow(stride));
-  }
-  if (addsQuery)
-    setDim(rank - 1, number(0), number(1), number(0));
-
-  Value host = f.address(access.address, offset, memory);
-  host = arith::SelectOp::create(b, f.loc(), isEmpty, f.getFunction().getArgument(0), host);
-  for (int64_t byte = 0; byte < BufferLayout::bytes; byte += 8)
-    storeAt(f.i64(0), buffer, byte);
-  storeAt(LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), host), buffer, BufferLayout::host);
-  storeAt(number(typeCode(tensor.element)), buffer, BufferLayout::type);
-  storeAt(number(int32_t(rank)), buffer, BufferLayout::dimensions);
-  storeAt(LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), dims), buffer, BufferLayout::dim);
-  return buffer;
-}
-
-Value TaskBuilder::scalar(const PlanScalar &scalar) {
-  switch (scalar.number) {
-  case PlanNumber::Index:
-    return indices.lookup(StringAttr::get(b.getContext(), scalar.axis));
-  case PlanNumber::Extent:
-    return f.extent(StringAttr::get(b.getContext(), scalar.axis));
-  case PlanNumber::Factor:
-    return f.extent(f.access(refOf(f, scalar.ref)).factors[scalar.factor]);
-  case PlanNumber::Argument:
-    return f.frameSlot(f.getLayout().arg(scalar.ref.number));
-  }
-  llvm_unreachable("every number is given");
-}
-
-//===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
-
-/// The keys of a range that the bound query sees, within those that there are. A range with an absent bound is empty.
-std::pair<Value, Value> TaskBuilder::boundsAt(unsigned range, Value keys) {
-  Value lower = f.i64(0), upper = keys, present;
-  auto within = [&](Value bound) { return f.min(f.max(bound, f.i64(0)), keys); };
-  if (Value bound = flash.getLowerOf(range)) {
-    Datum datum = x.evaluate(bound);
-    lower = within(datum.value);
-    present = datum.present;
-  }
-  if (Value bound = flash.getUpperOf(range)) {
-    Datum datum = x.evaluate(bound);
-    upper = within(datum.value);
-    present = x.both(present, datum.present);
-  }
-  Value sees = x.both(present, f.less(lower, upper));
-  return {arith::SelectOp::create(b, f.loc(), sees, lower, keys), arith::SelectOp::create(b, f.loc(), sees, upper, f.i64(0))};
-}
-
-std::pair<Value, Value> TaskBuilder::blocks(Value firstQuery, Value queries) {
-  Value keys = f.extent(StringAttr::get(b.getContext(), plan.key)), first = f.i64(0), end = keys;
-  if (flash.getNumRanges() > 0) {
-    auto ends = f.loop(f.i64(0), queries, f.i64(1), {keys, f.i64(0)}, [&](Value i, ValueRange carried) {
-      x.enter(i.getParentBlock()->getParentOp());
-      if (!plan.lane.empty()) {
-        StringAttr lane = StringAttr::get(b.getContext(), plan.lane);
-        x.bind(lane, f.add(firstQuery, i));
-        x.markExisting(lane);
-      }
-      Value low = carried[0], high = carried[1];
-      for (unsigned range = 0; range < flash.getNumRanges(); ++range) {
-        auto [lower, upper] = boundsAt(range, keys);
-        low = f.min(low, lower);
-        high = f.max(high, upper);
-      }
-      x.leave();
-      return FunctionScope::Values{low, high};
-    });
-    first = ends[0];
-    end = ends[1];
-  }
-  Value tile = f.i64(plan.keyTile);
-  Value firstBlock = f.div(first, tile);
-  return {narrow(firstBlock), narrow(f.max(f.i64(0), f.sub(f.ceilDiv(end, tile), firstBlock)))};
-}
-
-//===----------------------------------------------------------------------===//
-// The stage
-//===----------------------------------------------------------------------===//
-
-static func::FuncOp declareTask(ModuleOp module, Location loc, const StagePlan &plan, StringAttr text, TypeRange types) {
-  if (auto known = module.lookupSymbol<func::FuncOp>(plan.symbol))
-    return known;
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  auto function = func::FuncOp::create(b, loc, plan.symbol, b.getFunctionType(types, b.getI32Type()));
-  function.setPrivate();
-  // What it does, for the linker (compiler/emit/Link.h).
-  function->setAttr("attn.plan", text);
-  return function;
-}
-
-LogicalResult HalideLowering::emitTask(FunctionScope &f, Value task) {
+/// Binds what a task fixes to the parts of a number; behind the axes comes `last`, when it is given, fastest.
+static Value bindTask(FunctionScope &f, HalideTask &builder, const StagePlan &plan, Value task, Value last) {
   FunctionScope::Values counts;
-  for (StringAttr axis : tasks)
-    counts.push_back(f.extent(axis));
-  Value tiles = tileCount(f);
-  counts.push_back(tiles);
+  for (const std::string &axis : plan.tasks)
+    counts.push_back(f.extent(nameIn(f, axis)));
+  if (last)
+    counts.push_back(last);
   FunctionScope::Values at = splitTask(f, task, counts);
+  for (auto [axis, index] : llvm::zip(plan.tasks, at))
+    builder.bind(nameIn(f, axis), index);
+  return last ? at.back() : Value();
+}
+
+LogicalResult HalideLowering::emitTile(FunctionScope &f, Value task) {
+  HalideTask builder(f, flash, *tile);
+  Value tiles = tilesOfEntry(f), number = bindTask(f, builder, *tile, task, tiles);
   // The last tile first: under a causal mask it sees the most keys.
-  Value tile = f.sub(f.sub(tiles, f.i64(1)), at.back());
-  Value firstQuery = f.mul(tile, f.i64(plan.queryTile));
-  Value queries = f.min(f.i64(plan.queryTile), f.sub(queryCount(f), firstQuery));
-
-  TaskBuilder builder(f, stage, flash, plan);
-  for (auto [axis, index] : llvm::zip(tasks, at))
-    builder.bind(axis, index);
-  auto [firstBlock, blocks] = builder.blocks(firstQuery, queries);
-
-  // The arena: where the next allocation goes, where memory ends, the last allocation (runtime/bind/Arena.c).
-  Value scratch = LLVM::PtrToIntOp::create(f.builder(), f.loc(), f.builder().getI64Type(), f.workerScratch());
-  Value arena = builder.allocate(24);
-  builder.storeAt(scratch, arena, 0);
-  builder.storeAt(f.add(scratch, f.frameSlot(f.getLayout().scratchBytes())), arena, 8);
-  builder.storeAt(f.i64(0), arena, 16);
-
-  FunctionScope::Values arguments{arena};
-  for (auto [i, tensor] : llvm::enumerate(plan.tensors))
-    if (!isStored(i))
-      arguments.push_back(builder.describe(tensor, nullptr, firstQuery, queries));
-  for (const PlanScalar &scalar : plan.scalars)
-    arguments.push_back(builder.scalar(scalar));
-  arguments.push_back(firstBlock);
-  arguments.push_back(blocks);
-  for (const PlanStore &store : plan.stores)
-    arguments.push_back(builder.describe(plan.tensors[store.tensor], &store, firstQuery, queries));
+  Value first = f.mul(f.sub(f.sub(tiles, f.i64(1)), number), f.i64(tile->queryTile));
+  HalideTask::Queries queries{first, f.min(f.i64(tile->queryTile), f.sub(queryCount(f, *tile), first))};
+  auto [firstKey, endKey] = builder.keysSeenBy(queries);
+  Value size = f.i64(tile->keyTile), firstBlock = f.div(firstKey, size);
+  FunctionScope::Values arguments{builder.arena()};
+  llvm::append_range(arguments, builder.inputs());
+  arguments.push_back(builder.narrow(firstBlock));
+  arguments.push_back(builder.narrow(f.max(f.i64(0), f.sub(f.ceilDiv(endKey, size), firstBlock))));
+  for (const PlanStore &store : tile->stores)
+    arguments.push_back(builder.result(store, queries));
   if (builder.failed())
     return failure();
-  func::FuncOp callee = declareTask(stage->getParentOfType<ModuleOp>(), f.loc(), plan, text, ValueRange(arguments).getTypes());
-  func::CallOp::create(f.builder(), f.loc(), callee, arguments);
+  callHalide(f, tile->symbol, arguments, &*tile);
   return success();
 }
 
-/// What Halide's Funcs hold at once (schedules/halide/Flash.h), in f32, with room for rounding up to vectors and for the
-/// heads of allocations.
-Value HalideLowering::emitScratchBytes(FunctionScope &f) {
-  int64_t width = plan.lanes * plan.vectors, pad = 2 * plan.lanes + plan.rows;
-  auto padded = [&](int64_t scalar) { return f.add(f.extent(name(plan.scalars[scalar].axis)), f.i64(pad)); };
-  Value floats = f.i64(4096 + 4 * plan.keyTile * (width + pad) + 8 * (plan.queryTile + width));
-  Value queries = f.i64(plan.queryTile + width), keys = f.i64(plan.keyTile + pad);
-  for (const PlanTerm &term : plan.terms)
-    floats = f.add(floats, f.mul(padded(term.extent), f.add(queries, keys)));
-  // Each group of the width has its maximum and its sum; a group may have one element.
-  for (const PlanMix &mix : plan.mixes)
-    floats = f.add(floats, f.mul(padded(mix.extent), f.add(f.mul(queries, f.i64(3)), f.mul(keys, f.i64(2)))));
-  return f.mul(floats, f.i64(4));
+/// Heads of one chunk come one after the other, as in compiler/cpu/FlashDecode.cpp.
+LogicalResult HalideLowering::emitChunk(FunctionScope &f, Value task) {
+  HalideTask builder(f, flash, *chunk);
+  Value entries = countOf(f, chunk->tasks), entry = f.rem(task, entries), number = f.div(task, entries);
+  bindTask(f, builder, *chunk, entry, {});
+  auto [low, high] = builder.keysSeenBy({f.i64(0), queryCount(f, *chunk)});
+  Value size = f.i64(chunk->chunk), start = f.mul(number, size);
+  Value first = f.max(low, start), end = f.min(high, f.add(start, size));
+  Value count = f.max(f.i64(0), f.sub(end, first));
+  Partial partial(f, *chunk);
+  Value place = f.mul(f.add(f.mul(entry, chunkCount(f)), number), partial.size);
+  FunctionScope::Values arguments{builder.arena()};
+  llvm::append_range(arguments, builder.inputs());
+  arguments.push_back(builder.narrow(f.min(first, f.extent(nameIn(f, chunk->key.name)))));
+  arguments.push_back(builder.narrow(count));
+  Value base = f.address(f.sharedScratch(), place, f.builder().getF32Type());
+  llvm::append_range(arguments, partial.describe(f, builder, base, {}));
+  if (builder.failed())
+    return failure();
+  callHalide(f, chunk->symbol, arguments, &*chunk);
+  return success();
 }
+
+LogicalResult HalideLowering::emitFinish(FunctionScope &f, Value entry) {
+  HalideTask builder(f, flash, *merge);
+  bindTask(f, builder, *merge, entry, {});
+  Partial partial(f, *merge);
+  Value chunks = chunkCount(f), place = f.mul(f.mul(entry, chunks), partial.size);
+  Value base = f.address(f.sharedScratch(), place, f.builder().getF32Type());
+  FunctionScope::Values arguments{builder.arena()};
+  llvm::append_range(arguments, partial.describe(f, builder, base, chunks));
+  llvm::append_range(arguments, builder.inputs());
+  arguments.push_back(builder.narrow(chunks));
+  for (const PlanStore &store : merge->stores)
+    arguments.push_back(builder.result(store, {f.i64(0), queryCount(f, *merge)}));
+  callHalide(f, merge->symbol, arguments, &*merge);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
 
 Value attn::emitFits(FunctionScope &f, ArrayRef<StageOp> stages) {
   OpBuilder &b = f.builder();
@@ -324,20 +267,20 @@ Value attn::emitFits(FunctionScope &f, ArrayRef<StageOp> stages) {
     fits = arith::AndIOp::create(b, f.loc(), fits, arith::AndIOp::create(b, f.loc(), below, above));
   };
   for (StageOp stage : stages) {
-    llvm::Expected<StagePlan> plan = parsePlan(stage->getAttrOfType<StringAttr>("plan").getValue());
-    if (!plan) { // Reported when the stage was prepared.
-      llvm::consumeError(plan.takeError());
+    FailureOr<std::vector<StagePlan>> plans = plansOf(stage);
+    if (failed(plans)) // Said when the stage was prepared.
       continue;
+    for (const StagePlan &plan : *plans) {
+      for (const PlanScalar &scalar : plan.scalars)
+        if (scalar.number == PlanNumber::Extent)
+          within(f.extent(nameIn(f, scalar.axis)), int64_t(1) << 27);
+      for (const PlanTensor &tensor : plan.tensors)
+        for (int64_t factor : tensor.factors) {
+          const Access &access = f.access(refOf(f, tensor.ref));
+          within(access.strides[factor], int64_t(1) << 31);
+          within(f.extent(access.factors[factor]), int64_t(1) << 31);
+        }
     }
-    for (const PlanScalar &scalar : plan->scalars)
-      if (scalar.number == PlanNumber::Extent)
-        within(f.extent(StringAttr::get(b.getContext(), scalar.axis)), int64_t(1) << 27);
-    for (const PlanTensor &tensor : plan->tensors)
-      for (int64_t factor : tensor.factors) {
-        const Access &access = f.access(refOf(f, tensor.ref));
-        within(access.strides[factor], int64_t(1) << 31);
-        within(f.extent(access.factors[factor]), int64_t(1) << 31);
-      }
   }
   return fits;
 }

@@ -1,7 +1,7 @@
 //===- HalideStage.h - a stage whose tasks Halide generates -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stage with a plan (the attribute `plan`, schedules/KernelPlan.h) calls the function that the plan becomes.
+// A stage with plans (the attribute `plans`, schedules/KernelPlan.h) calls the functions that they become.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CPU_HALIDESTAGE_H
 #define ATTN_COMPILER_CPU_HALIDESTAGE_H

@@ -45,7 +45,7 @@ public:
 
 private:
   static std::unique_ptr<StageLowering> makeLowering(StageOp stage) {
-    if (stage->hasAttr("plan"))
+    if (stage->hasAttr("plans"))
       return makeHalideLowering(stage);
     switch (stage.getKind()) {
     case StageKind::Flash:
@@ -127,7 +127,7 @@ private:
   LogicalResult lowerFits() {
     SmallVector<StageOp> planned;
     for (StageOp stage : kernel.getBody().getOps<StageOp>())
-      if (stage->hasAttr("plan"))
+      if (stage->hasAttr("plans"))
         planned.push_back(stage);
     if (planned.empty())
       return success();

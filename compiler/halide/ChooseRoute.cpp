@@ -34,11 +34,13 @@ struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
   }
 
   LogicalResult givePlan(KernelOp kernel, StageOp stage, size_t number) {
-    llvm::Expected<StagePlan> plan = makePlan(stage, (kernel.getSymName() + ".stage" + Twine(number) + ".halide").str());
-    if (!plan)
+    auto plans = makePlans(stage, (kernel.getSymName() + ".stage" + Twine(number) + ".halide").str());
+    if (!plans)
       return stage.emitError("the Halide route cannot say this: ")
-             << llvm::toString(plan.takeError()) << "; --route=mlir can";
-    stage->setAttr("plan", StringAttr::get(&getContext(), printPlan(*plan)));
+             << llvm::toString(plans.takeError()) << "; --route=mlir can";
+    SmallVector<std::string> texts = llvm::map_to_vector(*plans, printPlan);
+    SmallVector<StringRef> views(texts.begin(), texts.end());
+    stage->setAttr("plans", Builder(&getContext()).getStrArrayAttr(views));
     return success();
   }
 };

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/halide/Plan.h"
 
-#include "compiler/cpu/FlashStage.h"
+#include "compiler/cpu/DecodeForm.h"
+#include "compiler/cpu/FlashDecode.h"
 #include "compiler/halide/PlanExpressions.h"
 #include "dialects/attn/FlashWeights.h"
 
@@ -16,9 +17,14 @@ public:
       : stage(stage), flash(flash), axes(axes), layout(cast<KernelOp>(Signature::around(stage))),
         expressions(plan, layout) {}
 
-  llvm::Expected<StagePlan> run(llvm::StringRef symbol) {
+  llvm::Expected<StagePlan> run(llvm::StringRef symbol, PlanPart part) {
     plan.symbol = symbol.str();
-    setSchedule();
+    plan.part = part;
+    plan.softmax = flash.getNormalizer() == Normalizer::Softmax;
+    if (part == PlanPart::Tile)
+      setTile();
+    else
+      setChunk();
     for (auto step : {&FlashPlanner::checkShape, &FlashPlanner::addTerms, &FlashPlanner::addScore,
                       &FlashPlanner::addRanges, &FlashPlanner::addMixes, &FlashPlanner::addStores})
       if (llvm::Error error = (this->*step)())
@@ -38,7 +44,9 @@ private:
     return llvm::Error::success();
   }
 
-  void setSchedule() {
+  void addQueries(StringAttr axis) { plan.queries.push_back({axis.str(), expressions.extentScalar(axis)}); }
+
+  void setTile() {
     ScheduleAttr schedule = stage.getSchedule();
     plan.lanes = schedule.getLanes();
     plan.vectors = axes.lane ? schedule.getVectors() : 1;
@@ -46,12 +54,24 @@ private:
     int64_t width = plan.lanes * plan.vectors;
     plan.queryTile = std::max<int64_t>(1, schedule.getQueryTile() / width) * width;
     plan.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / plan.rows) * plan.rows;
+    for (StringAttr axis : llvm::concat<const StringAttr>(axes.batch, axes.rows))
+      plan.tasks.push_back(axis.str());
+    if (axes.lane)
+      addQueries(axes.lane);
+  }
+
+  void setChunk() {
+    DecodeShape shape(stage.getSchedule(), axes, layout.getSignature());
+    plan.lanes = shape.lanes;
+    plan.vectors = shape.vectors;
+    plan.rows = shape.keys;
+    plan.queryTile = shape.queries;
+    plan.keyTile = shape.tile;
+    plan.chunk = shape.chunk;
     for (StringAttr axis : axes.batch)
       plan.tasks.push_back(axis.str());
-    for (StringAttr axis : axes.rows)
-      plan.tasks.push_back(axis.str());
-    plan.lane = axes.lane ? axes.lane.str() : "";
-    plan.softmax = flash.getNormalizer() == Normalizer::Softmax;
+    for (StringAttr axis : axes.rowAxes())
+      addQueries(axis);
   }
 
   llvm::Error checkShape() {
@@ -67,10 +87,7 @@ private:
     for (StringAttr width : axes.widths)
       if (width != axes.widths.front())
         return cannotSay("values of several widths");
-    plan.key = axes.keys.front().str();
-    plan.keyExtent = expressions.extentScalar(axes.keys.front());
-    if (axes.lane)
-      plan.laneExtent = expressions.extentScalar(axes.lane);
+    plan.key = {axes.keys.front().str(), expressions.extentScalar(axes.keys.front())};
     return llvm::Error::success();
   }
 
@@ -164,6 +181,10 @@ private:
     return llvm::Error::success();
   }
 
+  bool isQueries(StringAttr axis) const {
+    return llvm::any_of(plan.queries, [&](const PlanAxis &queries) { return queries.name == axis.getValue(); });
+  }
+
   /// Results lie at the indices of their axes; a stage reads nothing that it writes.
   llvm::Error addPlace(WriteOp write, PlanStore &store) {
     auto argument = dyn_cast<BlockArgument>(write.getRef());
@@ -179,15 +200,16 @@ private:
     SmallVector<ExtentAttr> factors = write.getRef().getType().getFactors();
     for (int64_t factor : plan.tensors[*tensor].factors) {
       StringAttr axis = expressions.ownAxis(write.getIndices()[factor], factors[factor]);
-      bool isPlace = axis && (axis == axes.lane || llvm::is_contained(axes.widths, axis));
+      bool isPlace = axis && (isQueries(axis) || llvm::is_contained(axes.widths, axis));
       if (!isPlace || llvm::is_contained(store.dims, axis.str()))
         return cannotSay("a result at a computed place");
       store.dims.push_back(axis.str());
     }
-    if (axes.lane && !llvm::is_contained(store.dims, plan.lane))
-      return cannotSay("a result without the axis " + plan.lane);
+    for (const PlanAxis &axis : plan.queries)
+      if (!llvm::is_contained(store.dims, axis.name))
+        return cannotSay("a result without the axis " + axis.name);
     // A stage without an axis of queries has one query.
-    if (!axes.lane)
+    if (plan.queries.empty())
       store.dims.insert(store.dims.begin(), "");
     return checkKind(write);
   }
@@ -210,14 +232,26 @@ private:
 };
 } // namespace
 
-llvm::Expected<StagePlan> attn::makePlan(StageOp stage, llvm::StringRef symbol) {
+llvm::Expected<std::vector<StagePlan>> attn::makePlans(StageOp stage, llvm::StringRef symbol) {
   if (stage.getKind() != StageKind::Flash)
     return llvm::createStringError("only attentions have plans");
   FlashOp flash = *stage.getBody().getOps<FlashOp>().begin();
+  Signature signature(Signature::around(stage));
   std::string why;
   ScopedDiagnosticHandler handler(stage.getContext(), [&](Diagnostic &diagnostic) { why = diagnostic.str(); });
-  FailureOr<FlashAxes> axes = FlashAxes::of(flash, Signature(Signature::around(stage)));
+  FailureOr<FlashAxes> axes = FlashAxes::of(flash, signature);
   if (failed(axes))
     return llvm::createStringError(why);
-  return FlashPlanner(stage, flash, *axes).run(symbol);
+  DecodeForm form = DecodeForm::of(*axes, stage.getSchedule(), signature);
+  std::vector<StagePlan> plans;
+  for (PlanPart part : {PlanPart::Tile, PlanPart::Chunk}) {
+    bool isTile = part == PlanPart::Tile;
+    if (isTile ? !form.hasPrefill : !form.serves)
+      continue;
+    auto plan = FlashPlanner(stage, flash, *axes).run((symbol + (isTile ? ".tile" : ".chunk")).str(), part);
+    if (!plan)
+      return plan.takeError();
+    plans.push_back(std::move(*plan));
+  }
+  return plans;
 }

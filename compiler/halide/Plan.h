@@ -11,8 +11,9 @@
 
 namespace attn {
 
-/// The plan of a flash stage; an error says what a plan cannot say. `symbol` is the function that will run a task.
-llvm::Expected<StagePlan> makePlan(StageOp stage, llvm::StringRef symbol);
+/// The plans of a flash stage, one for each form that it needs: a tile, a chunk. An error says what a plan cannot say.
+/// The functions that will run their tasks have names that begin with `symbol`.
+llvm::Expected<std::vector<StagePlan>> makePlans(StageOp stage, llvm::StringRef symbol);
 
 } // namespace attn
 

@@ -64,6 +64,10 @@ llvm::Expected<int64_t> PlanExpressions::add(PlanNode made, ValueRange inputs) {
 }
 
 int64_t PlanExpressions::scalar(PlanScalar wanted, PlanKind kind) {
+  if (wanted.number == PlanNumber::Extent) {
+    Attribute axis = StringAttr::get(layout.getKernel()->getContext(), wanted.axis);
+    wanted.known = constantExtent(layout.getSignature(), cast<StringAttr>(axis)).value_or(-1);
+  }
   int64_t number = 0;
   for (const PlanScalar &known : plan.scalars) {
     if (known.number == wanted.number && known.axis == wanted.axis && known.ref.number == wanted.ref.number &&

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 #include "schedules/halide/CompileStage.h"
 
+#include "schedules/halide/Decode.h"
 #include "schedules/halide/Flash.h"
+#include "schedules/halide/Scratch.h"
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -54,10 +56,32 @@ struct TemporaryFile {
 };
 } // namespace
 
+static std::unique_ptr<FlashParts> makePipeline(const StagePlan &plan) {
+  switch (plan.part) {
+  case PlanPart::Tile:
+    return std::make_unique<FlashPipeline>(plan);
+  case PlanPart::Chunk:
+    return std::make_unique<ChunkPipeline>(plan);
+  case PlanPart::Merge:
+    return std::make_unique<MergePipeline>(plan);
+  }
+  throw Halide::InternalError("a part of a stage without a pipeline");
+}
+
+/// A function of the plan's scalars that says what a task allocates.
+static void appendScratch(Halide::Module &module, FlashParts &parts, const std::string &symbol) {
+  Halide::Func bytes("bytes");
+  bytes() = scratchBytes(module.get_function_by_name(symbol), parts);
+  std::vector<Halide::Argument> scalars(parts.stageInputs().scalars.begin(), parts.stageInputs().scalars.end());
+  Halide::Module made = bytes.compile_to_module(scalars, symbol + ".scratch", module.target());
+  for (const Halide::Internal::LoweredFunc &function : made.functions())
+    module.append(function);
+}
+
 static std::string generate(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
-  FlashPipeline flash(plan);
-  flash.scheduleForCpu();
-  Halide::Pipeline pipeline = flash.pipeline();
+  std::unique_ptr<FlashParts> parts = makePipeline(plan);
+  parts->scheduleForCpu();
+  Halide::Pipeline pipeline = parts->pipeline();
   if (output == HalideOutput::Schedule) {
     std::ostringstream text;
     std::streambuf *before = std::cerr.rdbuf(text.rdbuf());
@@ -71,7 +95,9 @@ static std::string generate(const StagePlan &plan, const HalideMachine &machine,
   TemporaryFile file(suffix);
   if (file.path.empty())
     throw Halide::RuntimeError("no temporary file can be made");
-  pipeline.compile_to({{kind, file.path}}, flash.arguments(), plan.symbol, targetOf(machine));
+  Halide::Module module = pipeline.compile_to_module(parts->arguments(), plan.symbol, targetOf(machine));
+  appendScratch(module, *parts, plan.symbol);
+  module.compile({{kind, file.path}});
   return file.read();
 }
 

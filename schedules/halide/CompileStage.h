@@ -16,7 +16,12 @@ struct HalideMachine {
 };
 
 enum class HalideOutput {
-  Bitcode,  ///< of LLVM 21: one function, `int(arena, tensors read, scalars as i64, first block, blocks, results)`
+  /// Of LLVM 21. A function `int(arena, ..., results)`; in between
+  ///   tile   tensors that are read, scalars as i64, first block, blocks
+  ///   chunk  tensors, scalars, first key, keys; results are maximum, sum and mixes
+  ///   merge  maximum, sum and mixes of chunks, tensors, scalars, chunks
+  /// and, with `.scratch` behind its name, `int(null, scalars, bytes)`: what the function allocates, as a buffer of an i64.
+  Bitcode,
   Stmt,     ///< the lowered loops
   StmtHtml, ///< the same to browse
   Schedule  ///< the loops as scheduled, before they are lowered
@@ -31,7 +36,7 @@ struct HalideCode {
 /// Whether attnc was built with Halide.
 bool hasHalide();
 
-/// The code of one task of a stage: the queries that the results' buffers cover, against blocks of keys.
+/// The code of one task of a stage: of the part that the plan says.
 HalideCode compileStage(const StagePlan &plan, const HalideMachine &machine, HalideOutput output);
 
 /// Why Halide's algebra cannot say a scalar operation; empty when it can.

@@ -38,9 +38,6 @@ void FlashPipeline::scheduleForDevice() {
     dot.compute_at(scores, k);
   if (!plan.mixes.empty())
     mixed.compute_at(state, group);
-  for (Func &output : outputs) {
-    for (OutputImageParam &buffer : output.output_buffers())
-      buffer.dim(0).set_stride(Expr());
+  for (Func &output : outputs)
     output.gpu_tile(output.args().back(), block, thread, threads, TailStrategy::GuardWithIf);
-  }
 }

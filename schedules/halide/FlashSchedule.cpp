@@ -30,26 +30,6 @@ void FlashPipeline::scheduleForCpu() {
     scheduleOutput(output);
 }
 
-/// Where all that a node reads along an axis lies side by side; undefined where nothing tells.
-Expr FlashPipeline::liesSideBySide(int64_t number, const std::string &axis) const {
-  const PlanNode &node = plan.nodes[number];
-  Expr all;
-  auto add = [&](const Expr &more) {
-    if (more.defined())
-      all = all.defined() ? all && more : more;
-  };
-  size_t rank = node.op == "read" ? plan.tensors[node.number].factors.size() : 0;
-  if (rank > 0) {
-    const PlanNode &last = plan.nodes[node.inputs[rank - 1]];
-    if (last.op == "index" && last.axis == axis && node.inputs[2 * rank - 1] < 0)
-      add(inputs.tensors[node.number].dim(0).stride() == 1);
-  }
-  for (int64_t input : node.inputs)
-    if (input >= 0)
-      add(liesSideBySide(input, axis));
-  return all;
-}
-
 /// Panels of a block of keys, whatever their strides and elements are; where elements lie side by side, by vectors.
 void FlashPipeline::schedulePanels() {
   auto pack = [&](Stage stage, int64_t node, const std::string &axis) {
@@ -101,8 +81,6 @@ void FlashPipeline::scheduleMix() {
 
 /// Results may have any strides: element by element.
 void FlashPipeline::scheduleOutput(Func &output) {
-  for (OutputImageParam &buffer : output.output_buffers())
-    buffer.dim(0).set_stride(Expr());
   std::vector<Var> place = output.args();
   bool hasWidth = place.size() > 1 || (place.size() == 1 && place[0].name() == e.name());
   if (!hasWidth)

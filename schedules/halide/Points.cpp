@@ -14,8 +14,10 @@ StageInputs::StageInputs(const StagePlan &plan) {
     if (!tensor.factors.empty()) // Any strides.
       tensors.back().dim(0).set_stride(Expr());
   }
-  for (size_t i = 0; i < plan.scalars.size(); ++i)
+  for (size_t i = 0; i < plan.scalars.size(); ++i) {
     scalars.emplace_back("n" + std::to_string(i));
+    known.push_back(plan.scalars[i].known < largestExtent ? plan.scalars[i].known : -1);
+  }
 }
 
 // Presence: undefined is "always".
@@ -56,6 +58,8 @@ Expr Points::holds(int64_t node) {
 Expr Points::scalar(const PlanNode &node) const {
   Expr bits = inputs.scalars[node.number];
   const PlanScalar &scalar = plan.scalars[node.number];
+  if (inputs.known[node.number] >= 0)
+    return Internal::make_const(Int(64), inputs.known[node.number]);
   if (scalar.number != PlanNumber::Argument)
     return bits;
   switch (scalar.element) {
@@ -169,7 +173,7 @@ Expr Points::shortSum(int64_t number) {
   if (node.op == "index")
     return axes.at(node.axis);
   if (node.op == "scalar" && plan.scalars[node.number].number != PlanNumber::Argument)
-    return Halide::cast<int32_t>(inputs.scalars[node.number]);
+    return inputs.extent(node.number);
   return saturated(number);
 }
 

@@ -20,9 +20,12 @@ struct StageInputs {
   explicit StageInputs(const StagePlan &plan);
   std::vector<Halide::ImageParam> tensors;
   std::vector<Halide::Param<int64_t>> scalars;
+  std::vector<int64_t> known; ///< what a scalar is when that is known; else -1
 
   /// A scalar that is an extent, as Halide counts.
-  Halide::Expr extent(int64_t scalar) const { return Halide::cast<int32_t>(scalars[scalar]); }
+  Halide::Expr extent(int64_t scalar) const {
+    return known[scalar] < 0 ? Halide::cast<int32_t>(scalars[scalar]) : Halide::Expr(int32_t(known[scalar]));
+  }
 };
 
 /// A value, and where it is present (undefined: always).

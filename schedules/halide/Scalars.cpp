@@ -122,6 +122,13 @@ static Expr extreme(const Expr &a, const Expr &b, bool largest) {
   return select(is_nan(a), a, select(is_nan(b), b, picked));
 }
 
+/// As f32. From an integer of few bits by way of 32: processors turn 64 slowly, if at all.
+static Expr toFloat(const Expr &integer) {
+  const auto *widened = integer.as<Internal::Cast>();
+  bool isShort = widened && widened->value.type().is_int_or_uint() && widened->value.type().bits() < 32;
+  return Halide::cast<float>(isShort ? Halide::cast<int32_t>(widened->value) : integer);
+}
+
 namespace {
 struct Operation {
   std::function<Expr(const Operands &)> build;
@@ -175,7 +182,7 @@ static const std::map<std::string, Operation> &operations() {
       {"cmpf.oge", {[](O x) { return x[0] > x[1] || x[0] == x[1]; }}},
       {"cmpf.oeq", {[](O x) { return x[0] == x[1]; }}},
       {"cmpf.une", {[](O x) { return x[0] != x[1]; }}},
-      {"sitofp", {nullptr}},
+      {"sitofp", {[](O x) { return toFloat(x[0]); }}},
       {"fptosi", {nullptr}},
       {"extf", {nullptr}},
       {"truncf", {nullptr}},
@@ -187,7 +194,8 @@ Expr attn::scalarOp(const std::string &op, PlanKind kind, const Operands &operan
   auto found = operations().find(op);
   if (found == operations().end())
     return Expr();
-  return found->second.build ? found->second.build(operands) : Halide::cast(typeOf(kind), operands[0]);
+  bool isCast = !found->second.build || (op == "sitofp" && kind != PlanKind::F32);
+  return isCast ? Halide::cast(typeOf(kind), operands[0]) : found->second.build(operands);
 }
 
 std::string attn::whyNoHalideOp(const std::string &op, PlanKind kind) {

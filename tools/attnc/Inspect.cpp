@@ -190,27 +190,28 @@ int printHalide(Session &session) {
     return failure;
   bool any = false;
   mlir::WalkResult walked = decided->walk([&](StageOp stage) {
-    auto text = stage->getAttrOfType<mlir::StringAttr>("plan");
-    if (!text)
+    auto plans = stage->getAttrOfType<mlir::ArrayAttr>("plans");
+    if (!plans)
       return mlir::WalkResult::advance();
     any = true;
-    HalideCode code{text.str(), ""};
-    if (form != Form::Plan) {
+    for (auto text : plans.getAsRange<mlir::StringAttr>()) {
       llvm::Expected<StagePlan> plan = parsePlan(text.getValue());
       if (!plan) {
         printError(plan.takeError());
         return mlir::WalkResult::interrupt();
       }
-      code = compileStage(*plan, halideMachineOf(*target),
-                          form == Form::Stmt       ? HalideOutput::Stmt
-                          : form == Form::StmtHtml ? HalideOutput::StmtHtml
-                                                   : HalideOutput::Schedule);
+      HalideCode code{text.str(), ""};
+      if (form != Form::Plan)
+        code = compileStage(*plan, halideMachineOf(*target),
+                            form == Form::Stmt       ? HalideOutput::Stmt
+                            : form == Form::StmtHtml ? HalideOutput::StmtHtml
+                                                     : HalideOutput::Schedule);
+      if (!code.error.empty()) {
+        printError(code.error);
+        return mlir::WalkResult::interrupt();
+      }
+      llvm::outs() << code.bytes;
     }
-    if (!code.error.empty()) {
-      printError(code.error);
-      return mlir::WalkResult::interrupt();
-    }
-    llvm::outs() << code.bytes;
     return mlir::WalkResult::advance();
   });
   if (walked.wasInterrupted())

@@ -20,10 +20,9 @@ StagePlan causalPlan() {
   StagePlan plan;
   plan.symbol = "causal";
   plan.lanes = 8, plan.vectors = 2, plan.rows = 6, plan.queryTile = 32, plan.keyTile = 12;
-  plan.lane = "S", plan.key = "T";
   for (const char *axis : {"S", "T", "E", "F"})
     plan.scalars.push_back({PlanNumber::Extent, axis, {}, 0, PlanElement::I64});
-  plan.laneExtent = 0, plan.keyExtent = 1;
+  plan.queries = {{"S", 0}}, plan.key = {"T", 1};
   for (const char *name : {"q", "k", "v", "o"})
     plan.tensors.push_back({name, {}, PlanElement::F32, {}, {0, 1}});
   auto add = [&](PlanNode node) {

@@ -1,0 +1,86 @@
+//===- FlashParts.h - what all forms of a flash stage share -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queries, keys, values and results at points, and how states of a softmax are merged. Scores are kept in base 2.
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_SCHEDULES_HALIDE_FLASHPARTS_H
+#define ATTN_SCHEDULES_HALIDE_FLASHPARTS_H
+
+#include "schedules/halide/Points.h"
+#include <functional>
+
+namespace attn {
+
+inline constexpr float negativeInfinity = -std::numeric_limits<float>::infinity();
+inline constexpr float log2OfE = 1.44269504f;
+
+/// Two states of a softmax as one (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018). A state is
+/// a maximum, a sum and any number of mixes:
+///   (m, l, o) + (m', l', o') = (M, l 2^(m - M) + l' 2^(m' - M), o 2^(m - M) + o' 2^(m' - M)),  M = max(m, m')
+/// One without keys, (-inf, 0, 0), changes nothing.
+std::vector<Halide::Expr> mergedStates(const std::vector<Halide::Expr> &one, const std::vector<Halide::Expr> &other);
+
+/// By `<`: Halide takes x <= y for not y < x, which holds for NaN.
+Halide::Expr isFinite(const Halide::Expr &value);
+
+/// The part of a stage that a pipeline computes.
+class FlashParts {
+public:
+  virtual ~FlashParts() = default;
+  FlashParts(const FlashParts &) = delete;
+
+  virtual void scheduleForCpu() = 0;
+  Halide::Pipeline pipeline() const { return Halide::Pipeline(outputs); }
+  /// The arguments in order: tensors that are read, scalars, and what the part takes besides.
+  virtual std::vector<Halide::Argument> arguments() const = 0;
+  /// The most that an output's dimension has in a task, by the number of the output.
+  virtual Halide::Expr largestExtent(size_t output, int dimension) const = 0;
+  /// The most that a parameter of the part's own is; undefined where nothing is known.
+  virtual Halide::Expr largestParam(const std::string & /*name*/) const { return Halide::Expr(); }
+  /// The same to be given values, by programs that run the pipeline in their own process.
+  StageInputs &stageInputs() { return inputs; }
+  const std::vector<Halide::Func> &results() const { return outputs; }
+
+protected:
+  using Expr = Halide::Expr;
+  using Func = Halide::Func;
+  /// Maximum, sum and mixes of a query, at an element of the width (undefined: of no width).
+  using StateAt = std::function<std::vector<Expr>(const Expr &query, const Expr &element)>;
+
+  explicit FlashParts(const StagePlan &plan) : plan(plan), inputs(plan) {}
+
+  std::vector<Halide::Argument> inputArguments() const;
+  /// How many queries a task's axes have.
+  Expr queryCount() const;
+  Expr keyCount() const { return inputs.extent(plan.key.extent); }
+  Expr width() const { return plan.mixes.empty() ? Expr(1) : inputs.extent(plan.mixes[0].extent); }
+  /// Those behind the last query repeat it.
+  Expr withinQueries(const Expr &query) const;
+  /// With the axes of queries and of keys bound to numbers; either may be undefined.
+  Points pointsAt(const Expr &query, const Expr &key) const;
+  /// Whether a query sees a key by its ranges; undefined: all.
+  Expr isInRanges(const Expr &query, const Expr &key) const;
+  /// The element of a query's row of a term, with what multiplies the score.
+  Expr queryElement(size_t term, const Expr &query, const Expr &element) const;
+  Expr keyElement(size_t term, const Expr &key, const Expr &element) const;
+  /// A value at an element that may lie behind the last, which it repeats.
+  Expr rawValue(size_t mix, const Expr &element, const Expr &key) const;
+  /// The score of a pair in base 2, -inf where it is absent. `dots` are those of the terms, `seen` what else is asked.
+  Expr scoreOf(const Expr &query, const Expr &key, const std::vector<Expr> &dots, const Expr &seen) const;
+  /// The state before any key: with a sink, which is a logit without a key.
+  std::vector<Expr> initialState(const Expr &query, size_t mixes) const;
+  /// A result at its place; elements of the width are at `e`.
+  void defineResult(const PlanStore &store, const StateAt &stateAt);
+
+  /// Where all that a node reads along an axis lies side by side; undefined where nothing tells.
+  Expr liesSideBySide(int64_t node, const std::string &axis) const;
+
+  const StagePlan &plan;
+  StageInputs inputs;
+  Halide::Var x{"x"}, e{"e"}, k{"k"};
+  std::vector<Func> outputs;
+};
+
+} // namespace attn
+
+#endif // ATTN_SCHEDULES_HALIDE_FLASHPARTS_H
