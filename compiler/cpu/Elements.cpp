@@ -23,6 +23,21 @@ static Type shapedLike(Value value, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
+/// A vector of 32 bytes has two halves: each takes its lanes from a copy of all eight, which a load makes, in one shuffle, while
+/// widening and shifting takes two instructions, of which one competes with multiply-adds.
+static Value raiseEight(FunctionScope &f, Value bits) {
+  OpBuilder &b = f.builder();
+  SmallVector<int64_t> twice, raised;
+  for (int64_t i = 0; i < 16; ++i) {
+    twice.push_back(i % 8);
+    raised.push_back(i % 2 ? i / 2 + (i / 8) * 8 : 16 + i);
+  }
+  Value copies = vector::ShuffleOp::create(b, f.loc(), bits, bits, twice);
+  Value zeros = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(copies.getType()));
+  Value upper = vector::ShuffleOp::create(b, f.loc(), copies, zeros, raised);
+  return vector::BitCastOp::create(b, f.loc(), f.vectorOf(8, b.getF32Type()), upper);
+}
+
 /// bf16 is the upper half of an f32; f16 has instructions.
 static Value widenHalf(FunctionScope &f, Value bits, Type element) {
   OpBuilder &b = f.builder();
@@ -31,6 +46,8 @@ static Value widenHalf(FunctionScope &f, Value bits, Type element) {
     Value half = arith::BitcastOp::create(b, f.loc(), shapedLike(bits, element), bits);
     return arith::ExtFOp::create(b, f.loc(), wide, half);
   }
+  if (auto vector = dyn_cast<VectorType>(wide); vector && vector.getNumElements() == 8)
+    return raiseEight(f, bits);
   Type word = shapedLike(bits, b.getI32Type());
   TypedAttr sixteen = b.getI32IntegerAttr(16);
   if (auto vector = dyn_cast<VectorType>(word))

@@ -68,7 +68,7 @@ Value DecodeTask::rowOf(unsigned operand, unsigned row, Value key) {
   return LLVM::IntToPtrOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), address);
 }
 
-/// Keeps what is one number per key of a tile; gives whether all of them are there (null: always).
+/// Keeps what is one number per key of a tile, absent ones marked; gives whether all of them are there (null: always).
 Value DecodeTask::storeFactors(const Tile &tile) {
   OpBuilder &b = f.builder();
   bool isNeeded = llvm::any_of(operands, [](const DecodeOperand &operand) { return !operand.factors.empty(); });
@@ -86,11 +86,15 @@ Value DecodeTask::storeFactors(const Tile &tile) {
       for (auto [operand, places] : llvm::zip(operands, factors))
         for (auto [factor, place] : llvm::zip(operand.factors, places)) {
           Datum datum = expressions.evaluateLanes(factor);
-          f.store(datum.value, scratch, f.add(place, key));
-          if (!datum.present)
+          Value at = f.add(place, key);
+          if (!datum.present) {
+            f.store(datum.value, scratch, at);
             continue;
+          }
           mayBeAbsent = true;
-          Value gone = expressions.both(mask, expressions.negate(datum.present));
+          Value present = expressions.asLanes(datum.present);
+          f.store(arith::SelectOp::create(b, f.loc(), present, datum.value, absentMark(f, shape.lanes)), scratch, at);
+          Value gone = expressions.both(mask, expressions.negate(present));
           absent = arith::OrIOp::create(b, f.loc(), absent, arith::ExtUIOp::create(b, f.loc(), numbers, gone));
         }
     });
@@ -101,6 +105,12 @@ Value DecodeTask::storeFactors(const Tile &tile) {
   Value any = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, missing[0]);
   return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, any,
                                arith::ConstantOp::create(b, f.loc(), b.getI32IntegerAttr(0)));
+}
+
+/// Where the scales of a value are kept.
+Value DecodeTask::scalesOf(unsigned operand) {
+  const DecodeOperand &value = operands[operand];
+  return factors[operand][llvm::find(value.factors, value.scale) - value.factors.begin()];
 }
 
 /// Gives what has been kept of a key.
@@ -115,21 +125,47 @@ DecodeTask::Kept DecodeTask::keptOf(unsigned operand, const Tile &tile, Value ke
   Kept kept;
   for (unsigned i = 0; i < operands[operand].rows.size(); ++i)
     kept.rows.push_back(rowOf(operand, i, f.sub(f.add(tile.start, key), chunkStart)));
-  for (Value place : factors[operand])
-    kept.factors.push_back(loadFloat(scratch, f.add(place, key)));
+  for (auto [factor, place] : llvm::zip(operands[operand].factors, factors[operand]))
+    kept.factors.push_back(factor == operands[operand].scale ? number(1.0) : loadFloat(scratch, f.add(place, key)));
   return kept;
 }
 
-/// Asks for the cache lines of an operand's rows.
-void DecodeTask::prefetch(unsigned operand, Value key) {
+/// Asks for the cache lines of an operand's rows at the keys [from, to).
+void DecodeTask::prefetch(unsigned operand, Value from, Value to) {
   for (auto [i, row] : llvm::enumerate(operands[operand].rows)) {
     Type element = memoryType(row.read.getRef().getType().getElementType());
-    Value address = rowOf(operand, i, key);
     int64_t perLine = 512 / element.getIntOrFloatBitWidth();
-    f.loop(f.i64(0), f.extent(operands[operand].element), f.i64(perLine), [&](Value first) {
-      LLVM::Prefetch::create(f.builder(), f.loc(), f.address(address, first, element), /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    f.loop(from, to, f.i64(1), [&](Value key) {
+      Value address = rowOf(operand, i, f.sub(key, chunkStart));
+      f.loop(f.i64(0), f.extent(operands[operand].element), f.i64(perLine), [&](Value first) {
+        LLVM::Prefetch::create(f.builder(), f.loc(), f.address(address, first, element), /*rw=*/0, /*hint=*/2, /*cache=*/1);
+      });
     });
   }
+}
+
+/// While the first queries meet keys of a tile: the values of these keys.
+void DecodeTask::prefetchValues(const Tile &tile, Value firstQuery, Value key) {
+  Value from = f.add(tile.start, key), to = f.min(f.add(from, f.i64(shape.keys)), f.add(tile.start, tile.high));
+  Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, firstQuery, f.i64(0));
+  when(isFirst, [&] {
+    for (unsigned value = 0; value < partial.mix.size(); ++value)
+      prefetch(query.size() + value, from, to);
+  });
+}
+
+/// While the first queries mix values of a tile: keys of the next one, as many with each strip of the width. So memory is
+/// busy all the time, and what has been asked for arrives before it is needed.
+void DecodeTask::prefetchKeys(const Tile &tile, Value firstQuery, Value first) {
+  Value strip = f.i64(shape.vectors * shape.lanes), strips = f.ceilDiv(f.extent(axes.widths[0]), strip);
+  Value share = f.ceilDiv(f.i64(shape.tile), strips), next = f.add(tile.start, f.i64(shape.tile));
+  Value from = f.add(next, f.mul(f.div(first, strip), share));
+  Value to = f.min(f.min(f.add(from, share), f.add(next, f.i64(shape.tile))), endKey);
+  Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, firstQuery, f.i64(0));
+  when(isFirst, [&] {
+    for (unsigned term = 0; term < query.size(); ++term)
+      prefetch(term, from, to);
+  });
 }
 
 /// Keeps where the rows of the keys [low, high) are; gives whether all can be read in place (null: rows make no difference).
@@ -340,14 +376,20 @@ void DecodeTask::emitChunk(Value entry, Value chunk) {
   else
     startMixes(queryBlocks);
   when(sees, [&] {
-    packQueries();
     direct = locateRows(low, high);
     endKey = high;
+    for (unsigned term = 0; term < query.size(); ++term)
+      prefetch(term, low, f.min(high, f.add(low, f.i64(shape.tile))));
+    packQueries();
+    if (isSoftmax())
+      fillLanes(sums, 0.0);
     Value skipped = f.mul(f.div(f.sub(low, chunkStart), f.i64(shape.tile)), f.i64(shape.tile));
     loop(f.add(chunkStart, skipped), high, shape.tile, [&](Value start) {
       Value from = f.max(f.i64(0), f.sub(low, start)), to = f.min(f.i64(shape.tile), f.sub(high, start));
       emitTile({start, from, to});
     });
+    if (isSoftmax())
+      settleSums();
   });
   when(isOnly, [&] { finish(); });
 }

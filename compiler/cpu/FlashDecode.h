@@ -17,6 +17,10 @@ namespace attn {
 /// The next multiple of `to`.
 mlir::Value roundedUp(FunctionScope &f, mlir::Value value, int64_t to);
 
+/// Joins the lanes of each vector; gives one lane for each. No more vectors than lanes, powers of two.
+mlir::Value joinAcrossLanes(FunctionScope &f, llvm::SmallVector<mlir::Value> vectors,
+                            llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join);
+
 /// Sizes of the decode form's register blocks, tiles and chunks.
 struct DecodeShape {
   int64_t lanes;
@@ -34,6 +38,7 @@ struct DecodeOperand {
   mlir::Value value;
   mlir::StringAttr element; ///< the contracted axis of a key, the width of a value
   llvm::SmallVector<mlir::Value> factors; ///< parts of it that are one f32 per key: computed once per tile
+  mlir::Value scale; ///< that of them which multiplies all the rest, of a value: weights take it up; null without one
   struct Row {
     ReadOp read;
     mlir::Value stride; ///< elements
@@ -97,15 +102,24 @@ private:
 
   // FlashDecodeScores.cpp: from keys to weights.
   void emitDots(const Tile &tile);
-  void prefetchFor(const Tile &tile, Value key);
   void emitDot(unsigned term, const Tile &tile, Value firstQuery, Value key);
   Values products(unsigned term, const Tile &tile, Value firstQuery, Value key, bool isSimple);
+  Value seenInRanges(const Tile &tile, Value query, Value index);
   Value emitScores(const Tile &tile);
   Value scoreOf(Value number, Value key, Value first, Value seen, Value &present);
+
+  // FlashDecodePowers.cpp: online softmax.
+  void fillLanes(const FlashScratch::Part &part, double value);
+  void overJoined(const FlashScratch::Part &part, llvm::function_ref<Value(Value, Value)> join,
+                  llvm::function_ref<void(Value first, Value joined)> body);
+  void growMaxima();
   void emitPowers(const Tile &tile);
+  void emitPowersOf(Value query, const Tile &tile);
+  void settleSums();
 
   // FlashDecodeMix.cpp: from weights and values to results.
   void emitMixes(const Tile &tile, Value anyAbsent);
+  Value storeWeights(unsigned value, const Tile &tile, bool isScaled);
   void emitMix(unsigned value, const Tile &tile, Value firstQuery, Value first, Value isPlain);
   Values mixOver(unsigned value, const Tile &tile, Value firstQuery, Value first, mlir::ValueRange sums, bool isPlain,
                  bool isWhole);
@@ -127,7 +141,10 @@ private:
   Kept keptOf(unsigned operand, const Tile &tile, Value key);
   void setKept(unsigned operand, const Kept &kept);
   Value rowOf(unsigned operand, unsigned row, Value key);
-  void prefetch(unsigned operand, Value key);
+  Value scalesOf(unsigned operand);
+  void prefetch(unsigned operand, Value from, Value to);
+  void prefetchValues(const Tile &tile, Value firstQuery, Value key);
+  void prefetchKeys(const Tile &tile, Value firstQuery, Value first);
   Value elementLanes(unsigned operand, unsigned slot);
   Value at(const FlashScratch::Part &part, Value number) { return f.add(part.offset, f.mul(number, part.pitch)); }
   Value loadFloat(Value base, Value offset) { return f.load(f.builder().getF32Type(), base, offset); }
@@ -151,6 +168,9 @@ private:
   llvm::SmallVector<FlashScratch::Part> raw;   ///< per term: [query][key of the tile]; the first becomes weights
   llvm::SmallVector<FlashScratch::Part> lower, upper; ///< per range of keys and query: i64
   FlashScratch::Part best;                     ///< per query: lanes of the largest scores of a tile
+  FlashScratch::Part sums;                     ///< per query: lanes of the sum of weights of a chunk
+  FlashScratch::Part shifts, rescales;         ///< per query: of the scores of a tile, and of what was added before it
+  llvm::SmallVector<FlashScratch::Part> scaled; ///< per value: weights as its scale leaves them, [query][key of the tile]
   llvm::SmallVector<llvm::SmallVector<Value>> rows;    ///< per operand and row: [key of the chunk] of i64
   llvm::SmallVector<llvm::SmallVector<Value>> factors; ///< per operand and factor: [key of the tile]
   Value ownPartial;                            ///< of an entry with one chunk
@@ -163,6 +183,7 @@ private:
   Value base;          ///< of the partial (!llvm.ptr)
   Value direct;        ///< whether rows can be read in place (i1); null: rows make no difference
   Value simple;        ///< in a tile: that, and all factors are there; null: makes no difference
+  Value exact;         ///< of a value in a tile: whether weights took up its scale; null without one
   Value chunkStart, endKey; ///< the chunk begins at the one, keys that any query sees end before the other
 };
 

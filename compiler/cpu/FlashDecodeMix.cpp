@@ -38,14 +38,18 @@ FunctionScope::Values DecodeTask::mixOver(unsigned value, const Tile &tile, Valu
   }
   Values weightRows;
   for (int64_t q = 0; q < shape.queries; ++q)
-    weightRows.push_back(at(raw[0], f.add(firstQuery, f.i64(q))));
+    weightRows.push_back(at(scaled[value], f.add(firstQuery, f.i64(q))));
   return f.loop(tile.low, tile.high, f.i64(1), sums, [&](Value key, ValueRange carried) {
     Values elements, next;
     scoped([&] {
       Value index = f.add(tile.start, key);
       bindKey(index);
-      if (isPlain)
+      if (isPlain) {
         setKept(operand, keptOf(operand, tile, key));
+      } else if (Value scale = operands[operand].scale) {
+        Value own = loadFloat(scratch, f.add(scalesOf(operand), key));
+        expressions.set(scale, 0, {arith::SelectOp::create(b, f.loc(), exact, number(1.0), own), {}});
+      }
       expressions.bindLanes(axes.widths[value], firsts, masks);
       for (int64_t v = 0; v < shape.vectors; ++v)
         elements.push_back(elementLanes(operand, v));
@@ -87,14 +91,53 @@ void DecodeTask::emitMix(unsigned value, const Tile &tile, Value firstQuery, Val
     f.store(sum, base, place);
 }
 
-void DecodeTask::emitMixes(const Tile &tile, Value anyAbsent) {
-  Value isPlain = expressions.negate(anyAbsent);
-  isPlain = expressions.both(isPlain, simple);
-  for (unsigned value = 0; value < partial.mix.size(); ++value)
-    loop(f.i64(0), queryBlocks, shape.queries, [&](Value firstQuery) {
-      loop(f.i64(0), f.extent(axes.widths[value]), shape.vectors * shape.lanes,
-           [&](Value first) { emitMix(value, tile, firstQuery, first, isPlain); });
+/// Stores the weights of a value, times its scale or as they are, marked where the scale is absent. Gives whether all of them
+/// are as exact as they were: a product below the normal numbers is not.
+Value DecodeTask::storeWeights(unsigned value, const Tile &tile, bool isScaled) {
+  OpBuilder &b = f.builder();
+  Value scales = scalesOf(query.size() + value);
+  Value lanes = f.i64(shape.lanes), start = f.mul(f.div(tile.low, lanes), lanes);
+  Type numbers = f.vectorOf(shape.lanes, b.getI32Type());
+  Value none = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(numbers));
+  auto compare = [&](arith::CmpFPredicate how, Value x, double y) -> Value {
+    return arith::CmpFOp::create(b, f.loc(), how, x, floats(y));
+  };
+  Value lost = f.loop(start, tile.high, lanes, {none}, [&](Value key, ValueRange outer) {
+    Value scale = loadLanes(scratch, f.add(scales, key)), isAbsent = isMarked(scale);
+    Value hasScale = compare(arith::CmpFPredicate::ONE, scale, 0.0);
+    return f.loop(f.i64(0), queries, f.i64(1), outer, [&](Value query, ValueRange carried) -> Values {
+      Value weight = loadLanes(scratch, f.add(at(raw[0], query), key));
+      Value product = isScaled ? arith::MulFOp::create(b, f.loc(), weight, scale).getResult() : weight;
+      Value isSmall = compare(arith::CmpFPredicate::OLT, math::AbsFOp::create(b, f.loc(), product), 0x1p-126);
+      isSmall = expressions.both(isSmall, expressions.both(hasScale, compare(arith::CmpFPredicate::ONE, weight, 0.0)));
+      Value keepsMark = expressions.either(isAbsent, isMarked(weight));
+      product = arith::SelectOp::create(b, f.loc(), keepsMark, absentMark(f, shape.lanes), product);
+      f.store(product, scratch, f.add(at(scaled[value], query), key));
+      return {arith::OrIOp::create(b, f.loc(), carried[0], arith::ExtUIOp::create(b, f.loc(), numbers, isSmall))};
     });
+  })[0];
+  Value any = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, lost);
+  return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, any,
+                               arith::ConstantOp::create(b, f.loc(), b.getI32IntegerAttr(0)));
+}
+
+void DecodeTask::emitMixes(const Tile &tile, Value anyAbsent) {
+  Value isPresent = expressions.both(expressions.negate(anyAbsent), simple);
+  for (unsigned value = 0; value < partial.mix.size(); ++value) {
+    exact = {};
+    if (operands[query.size() + value].scale) { // One multiplication for each weight, not for each element.
+      exact = storeWeights(value, tile, /*isScaled=*/true);
+      when(expressions.negate(exact), [&] { storeWeights(value, tile, /*isScaled=*/false); });
+    }
+    Value isPlain = expressions.both(isPresent, exact);
+    loop(f.i64(0), queryBlocks, shape.queries, [&](Value firstQuery) {
+      loop(f.i64(0), f.extent(axes.widths[value]), shape.vectors * shape.lanes, [&](Value first) {
+        if (value == 0)
+          prefetchKeys(tile, firstQuery, first);
+        emitMix(value, tile, firstQuery, first, isPlain);
+      });
+    });
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -116,6 +116,32 @@ static void collectFactors(Value value, StringAttr element, StringAttr keyAxis, 
   }
 }
 
+/// How often `part` is used in `value`.
+static unsigned usesIn(Value value, Value part) {
+  if (value == part)
+    return 1;
+  unsigned count = 0;
+  if (Operation *op = value.getDefiningOp())
+    for (Value operand : op->getOperands())
+      count += isa<ValueType>(operand.getType()) ? usesIn(operand, part) : 0;
+  return count;
+}
+
+/// The factor that multiplies the rest of `value`; null without one.
+static Value scaleOf(Value value, ArrayRef<Value> factors) {
+  auto map = value.getDefiningOp<MapOp>();
+  auto product = map ? map.getBody().front().getTerminator()->getOperand(0).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  for (Value side : product ? product->getOperands() : ValueRange()) {
+    auto argument = dyn_cast<BlockArgument>(side);
+    if (!argument || !argument.hasOneUse())
+      continue;
+    Value input = map.getInputs()[argument.getArgNumber()];
+    if (llvm::is_contained(factors, input) && usesIn(value, input) == 1)
+      return input;
+  }
+  return {};
+}
+
 DecodeOperand::DecodeOperand(FunctionScope &f, Value value, StringAttr element, StringAttr keyAxis)
     : value(value), element(element) {
   collectFactors(value, element, keyAxis, factors);
@@ -128,8 +154,10 @@ DecodeTask::DecodeTask(FunctionScope &f, StageOp stage, FlashOp flash, const Fla
       partial(f, axes, shape, mostQueries(f, axes, stage.getSchedule().getDecodeQueries())) {
   for (auto [key, contracted] : llvm::zip(flash.getKeys(), axes.contracted))
     operands.emplace_back(f, key, contracted, keyAxis());
-  for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths))
-    operands.emplace_back(f, value, width, keyAxis());
+  for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths)) {
+    DecodeOperand &operand = operands.emplace_back(f, value, width, keyAxis());
+    operand.scale = scaleOf(value, operand.factors);
+  }
 
   Value most = roundedUp(f, mostQueries(f, axes, stage.getSchedule().getDecodeQueries()), shape.queries);
   scratchSize = f.i64(0);
@@ -149,7 +177,12 @@ DecodeTask::DecodeTask(FunctionScope &f, StageOp stage, FlashOp flash, const Fla
     lower.push_back(perQuery(f.i64(2)));
     upper.push_back(perQuery(f.i64(2)));
   }
-  best = perQuery(f.i64(shape.lanes));
+  for (FlashScratch::Part *part : {&best, &sums})
+    *part = perQuery(f.i64(shape.lanes));
+  for (FlashScratch::Part *part : {&shifts, &rescales})
+    *part = perQuery(f.i64(1));
+  for (unsigned value = 0; value < partial.mix.size(); ++value)
+    scaled.push_back(operands[query.size() + value].scale ? perQuery(tilePitch) : raw[0]);
   for (const DecodeOperand &operand : operands) {
     auto &ofOperand = rows.emplace_back();
     for (size_t i = 0; i < operand.rows.size(); ++i)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dots with lanes along the contracted axis, summed across lanes by turning; score and mask expressions with lanes along
-// the keys; online softmax in base 2.
+// the keys.
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FlashDecode.h"
 #include "compiler/cpu/VectorMath.h"
@@ -17,24 +17,28 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 // Dots
 //===----------------------------------------------------------------------===//
 
-/// The sums of as many vectors as lanes, as one vector: each round adds neighbours and halves the number of vectors.
-static Value sumsAcrossLanes(FunctionScope &f, SmallVector<Value> vectors) {
-  int64_t n = vectors.size();
-  for (int64_t s = 1; s < n; s *= 2) {
+Value attn::joinAcrossLanes(FunctionScope &f, SmallVector<Value> vectors, llvm::function_ref<Value(Value, Value)> join) {
+  auto shuffled = [&](Value a, Value b, ArrayRef<int64_t> lanes) -> Value {
+    return vector::ShuffleOp::create(f.builder(), f.loc(), a, b, lanes);
+  };
+  int64_t count = vectors.size(), lanes = cast<VectorType>(vectors[0].getType()).getNumElements();
+  for (int64_t s = 1; s < count; s *= 2) { // Each round joins neighbours and halves the number of vectors.
     SmallVector<int64_t> low, high;
-    for (int64_t j = 0; j < n; ++j) {
-      low.push_back(j & s ? n + j - s : j);
-      high.push_back(j & s ? n + j : j + s);
+    for (int64_t j = 0; j < lanes; ++j) {
+      low.push_back(j & s ? lanes + j - s : j);
+      high.push_back(j & s ? lanes + j : j + s);
     }
-    SmallVector<Value> sums;
-    for (size_t i = 0; i < vectors.size(); i += 2) {
-      Value a = vector::ShuffleOp::create(f.builder(), f.loc(), vectors[i], vectors[i + 1], low);
-      Value b = vector::ShuffleOp::create(f.builder(), f.loc(), vectors[i], vectors[i + 1], high);
-      sums.push_back(arith::AddFOp::create(f.builder(), f.loc(), a, b));
-    }
-    vectors = sums;
+    SmallVector<Value> joined;
+    for (size_t i = 0; i < vectors.size(); i += 2)
+      joined.push_back(join(shuffled(vectors[i], vectors[i + 1], low), shuffled(vectors[i], vectors[i + 1], high)));
+    vectors = joined;
   }
-  return vectors.front();
+  Value all = vectors.front();
+  for (int64_t half = lanes / 2; half >= count; half /= 2) {
+    auto low = llvm::to_vector(llvm::seq<int64_t>(0, half)), high = llvm::to_vector(llvm::seq<int64_t>(half, 2 * half));
+    all = join(shuffled(all, all, low), shuffled(all, all, high));
+  }
+  return all;
 }
 
 /// The lanes of an operand at the point, absent elements as 0.
@@ -103,7 +107,9 @@ void DecodeTask::emitDot(unsigned term, const Tile &tile, Value firstQuery, Valu
   sums.resize(llvm::alignTo(sums.size(), shape.lanes), floats(0.0));
   for (int64_t first = 0; first < shape.queries * shape.keys; first += shape.lanes) {
     ArrayRef<Value> some = ArrayRef<Value>(sums).slice(first, shape.lanes);
-    Value totals = sumsAcrossLanes(f, SmallVector<Value>(some));
+    Value totals = joinAcrossLanes(f, SmallVector<Value>(some), [&](Value x, Value y) -> Value {
+      return arith::AddFOp::create(f.builder(), f.loc(), x, y);
+    });
     for (int64_t piece = 0; piece < shape.lanes && first + piece < shape.queries * shape.keys; piece += shape.keys) {
       Value ofQuery = vector::ExtractStridedSliceOp::create(f.builder(), f.loc(), totals, ArrayRef<int64_t>{piece},
                                                             ArrayRef<int64_t>{shape.keys}, ArrayRef<int64_t>{1});
@@ -113,28 +119,12 @@ void DecodeTask::emitDot(unsigned term, const Tile &tile, Value firstQuery, Valu
   }
 }
 
-/// Keys whose rows are asked for before they are needed: about the latency of memory.
-static constexpr int64_t keysAhead = 16;
-
-/// While the first queries meet the keys of a tile: the values of these keys, and keys to come.
-void DecodeTask::prefetchFor(const Tile &tile, Value key) {
-  for (int64_t k = 0; k < shape.keys; ++k) {
-    Value index = f.add(tile.start, f.add(key, f.i64(k)));
-    for (unsigned operand = 0; operand < operands.size(); ++operand) {
-      Value ahead = operand < query.size() ? f.add(index, f.i64(keysAhead)) : index;
-      prefetch(operand, f.sub(f.min(ahead, f.sub(endKey, f.i64(1))), chunkStart));
-    }
-  }
-}
-
 void DecodeTask::emitDots(const Tile &tile) {
   for (unsigned term = 0; term < query.size(); ++term)
     loop(f.i64(0), queryBlocks, shape.queries, [&](Value firstQuery) {
       loop(tile.low, tile.high, shape.keys, [&](Value key) {
-        if (term == 0) {
-          Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, firstQuery, f.i64(0));
-          when(isFirst, [&] { prefetchFor(tile, key); });
-        }
+        if (term == 0)
+          prefetchValues(tile, firstQuery, key);
         emitDot(term, tile, firstQuery, key);
       });
     });
@@ -185,6 +175,24 @@ Value DecodeTask::scoreOf(Value query, Value key, Value first, Value seen, Value
   return result;
 }
 
+/// Which keys of a tile, an index for each lane, the query sees by its ranges; null without ranges.
+Value DecodeTask::seenInRanges(const Tile &tile, Value query, Value index) {
+  OpBuilder &b = f.builder();
+  auto relative = [&](const FlashScratch::Part &part) { // Bounds that lie beyond the tile end with it.
+    Value bound = f.load(b.getI64Type(), f.address(scratch, part.offset, b.getF32Type()), query);
+    Value inTile = f.min(f.max(f.sub(bound, tile.start), f.i64(0)), tile.high);
+    return f.splat(arith::TruncIOp::create(b, f.loc(), b.getI32Type(), inTile), shape.lanes);
+  };
+  Value seen;
+  for (unsigned range = 0; range < lower.size(); ++range) {
+    Value above = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::sge, index, relative(lower[range]));
+    Value below = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::slt, index, relative(upper[range]));
+    Value here = expressions.both(above, below);
+    seen = seen ? expressions.either(seen, here) : here;
+  }
+  return seen;
+}
+
 /// Finishes the scores of a tile, absent ones -inf (marked, without a softmax), and keeps lanes of their maxima. Gives
 /// whether any pair of a query and a key in the range is absent.
 Value DecodeTask::emitScores(const Tile &tile) {
@@ -195,8 +203,9 @@ Value DecodeTask::emitScores(const Tile &tile) {
   auto compare = [&](arith::CmpIPredicate how, Value x, Value y) -> Value {
     return arith::CmpIOp::create(b, loc, how, x, y);
   };
+  auto bitsOf = [&](Value lanes) -> Value { return arith::ExtSIOp::create(b, loc, narrowLanes, lanes); };
   if (isSoftmax())
-    overQueries([&](Value number) { f.store(floats(-infinity), scratch, at(best, number)); });
+    fillLanes(best, -infinity);
   Value steps = arith::TruncIOp::create(b, loc, narrowLanes, f.iota(shape.lanes));
   Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(narrowLanes));
   Value lanes = f.i64(shape.lanes), start = f.mul(f.div(tile.low, lanes), lanes);
@@ -209,18 +218,10 @@ Value DecodeTask::emitScores(const Tile &tile) {
       Value index = arith::AddIOp::create(b, loc, lanesOf(key), steps);
       Value inside = expressions.both(compare(arith::CmpIPredicate::sge, index, lanesOf(tile.low)),
                                       compare(arith::CmpIPredicate::slt, index, lanesOf(tile.high)));
+      Value insideBits = bitsOf(inside);
       result = overQueries(outer, [&](Value number, ValueRange carried) -> Values {
-        auto relative = [&](const FlashScratch::Part &part) {
-          Value bound = f.load(b.getI64Type(), f.address(scratch, part.offset, b.getF32Type()), number);
-          return lanesOf(f.min(f.max(f.sub(bound, tile.start), f.i64(0)), f.i64(shape.tile)));
-        };
-        Value inRanges;
-        for (unsigned range = 0; range < lower.size(); ++range) {
-          Value here = expressions.both(compare(arith::CmpIPredicate::sge, index, relative(lower[range])),
-                                        compare(arith::CmpIPredicate::slt, index, relative(upper[range])));
-          inRanges = inRanges ? expressions.either(inRanges, here) : here;
-        }
-        Value seen = expressions.both(inside, inRanges);
+        // The tile's keys are those that ranges of some query hold.
+        Value inRanges = seenInRanges(tile, number, index), seen = inRanges ? inRanges : inside;
         Value present, score = scoreOf(number, key, first, seen, present);
         Value otherwise = isSoftmax() ? floats(-infinity) : absentMark(f, shape.lanes);
         present = expressions.asLanes(present);
@@ -230,70 +231,12 @@ Value DecodeTask::emitScores(const Tile &tile) {
           f.store(emitMax(f, score, loadLanes(scratch, at(best, number))), scratch, at(best, number));
           present = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, score, floats(-infinity));
         }
-        Value absent = expressions.both(inside, expressions.negate(present));
-        return {arith::OrIOp::create(b, loc, carried[0], arith::ExtUIOp::create(b, loc, narrowLanes, absent))};
+        Value absent = arith::AndIOp::create(b, loc, insideBits, bitsOf(expressions.negate(present)));
+        return {arith::OrIOp::create(b, loc, carried[0], absent)};
       });
     });
     return result;
   });
   Value every = vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, any[0]);
   return compare(arith::CmpIPredicate::ne, every, arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0)));
-}
-
-/// Scores become weights 2^(score - maximum) in place, absent ones marked; sums and mixes follow a maximum that grew.
-void DecodeTask::emitPowers(const Tile &tile) {
-  OpBuilder &b = f.builder();
-  Location loc = f.loc();
-  Value lanes = f.i64(shape.lanes), start = f.mul(f.div(tile.low, lanes), lanes);
-  overQueries([&](Value query) {
-    Value maximumAt = f.add(partial.maximum, query), sumAt = f.add(partial.sum, query);
-    Value old = loadFloat(base, maximumAt);
-    Value largest = vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXNUMF, loadLanes(scratch, at(best, query)));
-    Value maximum = emitMax(f, largest, old);
-    // Still no key: shift by 0, so that -inf - -inf never happens.
-    Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maximum, number(-infinity));
-    Value shift = arith::SelectOp::create(b, loc, isNone, number(0.0), maximum);
-    Value factor = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, old, shift));
-    f.store(maximum, base, maximumAt);
-    Value shifts = f.splat(shift, shape.lanes);
-    bool changes = weightOf(flash) && !flash.getValues().empty();
-    Values init{floats(0.0)};
-    if (changes)
-      init.push_back(floats(0.0));
-    Values ends = f.loop(start, tile.high, lanes, init, [&](Value key, ValueRange carried) -> Values {
-      Value place = f.add(at(raw[0], query), key);
-      Value score = loadLanes(scratch, place);
-      Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, score, shifts));
-      Values next{arith::AddFOp::create(b, loc, carried[0], power)};
-      Value present = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, score, floats(-infinity));
-      if (changes)
-        scoped([&] {
-          ChangedWeight changed = changeWeight(expressions, flash, power, 0, [&] {
-            expressions.bindLanes(keyAxis(), {f.add(tile.start, key)}, {maskBelow(f, key, tile.high, shape.lanes)});
-            expressions.markExisting(keyAxis());
-          });
-          power = changed.weight;
-          present = expressions.both(present, changed.present);
-          next.push_back(arith::SelectOp::create(b, loc, expressions.both(present, changed.kept), floats(1.0), carried[1]));
-        });
-      f.store(arith::SelectOp::create(b, loc, present, power, absentMark(f, shape.lanes)), scratch, place);
-      return next;
-    });
-    Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, ends[0]);
-    f.store(math::FmaOp::create(b, loc, loadFloat(base, sumAt), factor, sum), base, sumAt);
-    if (changes) {
-      Value keptAt = f.add(partial.kept, query);
-      Value kept = vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXNUMF, ends[1]);
-      f.store(emitMax(f, kept, loadFloat(base, keptAt)), base, keptAt);
-    }
-    Value grew = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, old, maximum);
-    when(grew, [&] {
-      for (const FlashScratch::Part &mix : partial.mix) {
-        Value row = at(mix, query);
-        f.loop(row, f.add(row, mix.pitch), lanes, [&](Value at) {
-          f.store(arith::MulFOp::create(b, loc, loadLanes(base, at), f.splat(factor, shape.lanes)), base, at);
-        });
-      }
-    });
-  });
 }
