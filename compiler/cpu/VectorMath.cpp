@@ -208,6 +208,42 @@ Value attn::emitExpDouble(FunctionScope &f, Value x) {
   return power;
 }
 
+/// log in f64, reduced as emitLog does, with r and the largest terms in two parts each; coefficients of
+/// (log((1 + r) / (1 - r)) - 2 r) / r^3 are those of fdlibm (Sun Microsystems, 1993).
+Value attn::emitLogDouble(FunctionScope &f, Value x) {
+  Floats v{f, x.getType()};
+  OpBuilder &b = f.builder();
+  auto where = [&](arith::CmpFPredicate how, double limit, Value yes, Value no) -> Value {
+    Value holds = arith::CmpFOp::create(b, f.loc(), how, x, v.number(limit));
+    return arith::SelectOp::create(b, f.loc(), holds, yes, no);
+  };
+  Value normal = where(arith::CmpFPredicate::OLT, 0x1p-1022, v.mul(x, v.number(0x1p54)), x);
+  Value rootOfHalf = v.bitsNumber(0x3FE6A09E667F3BCD), width = v.bitsNumber(52);
+  Value n = arith::ShRSIOp::create(b, f.loc(), arith::SubIOp::create(b, f.loc(), v.bits(normal), rootOfHalf), width);
+  Value m = v.fromBits(arith::SubIOp::create(b, f.loc(), v.bits(normal), arith::ShLIOp::create(b, f.loc(), n, width)));
+  // An integer below 2^51 as the last bits of 1.5 * 2^52: few machines convert lanes of 64 bits.
+  Value shift = v.number(0x1.8p52);
+  Value exponent = v.sub(v.fromBits(arith::AddIOp::create(b, f.loc(), n, v.bits(shift))), shift);
+  exponent = v.sub(exponent, where(arith::CmpFPredicate::OLT, 0x1p-1022, v.number(54.0), v.number(0.0)));
+  Value one = v.number(1.0), two = v.number(2.0), above = v.sub(m, one), below = v.add(m, one);
+  auto quotient = [&](Value x) -> Value { return arith::DivFOp::create(b, f.loc(), x, below); };
+  auto minus = [&](Value x) -> Value { return arith::NegFOp::create(b, f.loc(), x); };
+  Value r = quotient(above), lost = v.fma(minus(r), v.sub(m, v.sub(below, one)), v.fma(minus(r), below, above));
+  Value square = v.mul(r, r);
+  Value series = v.polynomial(square, {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+                                       2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
+                                       1.479819860511658591e-01});
+  // log 2 in two parts; the first has few bits, so its product is exact.
+  Value whole = v.mul(exponent, v.number(6.93147180369123816490e-01)), sum = v.fma(two, r, whole);
+  Value rest = v.fma(exponent, v.number(1.90821492927058770002e-10), v.fma(two, r, v.sub(whole, sum)));
+  rest = v.fma(two, quotient(lost), v.fma(v.mul(r, square), series, rest));
+  Value result = v.add(sum, rest);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  result = where(arith::CmpFPredicate::OEQ, 0.0, v.number(-inf), result);
+  result = where(arith::CmpFPredicate::OEQ, inf, x, result);
+  return where(arith::CmpFPredicate::ULT, 0.0, v.number(std::numeric_limits<double>::quiet_NaN()), result);
+}
+
 /// sin(x + quarters * pi / 2)
 static Value emitSineFrom(FunctionScope &f, Value x, double quarters) {
   Floats v{f, x.getType()};

@@ -212,6 +212,11 @@ int attnc::runTune() {
     printError(target.takeError());
     return failure;
   }
+  if (target->isCuda()) {
+    printError(llvm::createStringError("schedules are searched for on processors; those of " + target->name +
+                                       " follow from widths and registers"));
+    return couldNotRun;
+  }
   TuningFile file(outputPath.empty() ? llvm::sys::path::stem(specPath).str() + ".tuning.yaml" : std::string(outputPath));
   if (llvm::Error error = file.load()) {
     printError(std::move(error));
