@@ -3,6 +3,7 @@
 #include "compiler/Driver.h"
 
 #include "compiler/Pipelines.h"
+#include "compiler/optimize/Passes.h"
 #include "compiler/frontend/Frontend.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/IR/Verifier.h"
@@ -77,7 +78,17 @@ FailureOr<OwningOpRef<ModuleOp>> Driver::load(llvm::StringRef path) {
   // What was imported became a buffer.
   for (unsigned buffer = sources.getMainFileID() + 1; buffer <= sources.getNumBuffers(); ++buffer)
     filesRead.push_back(sources.getMemoryBuffer(buffer)->getBufferIdentifier().str());
+  if (!options.packed.empty() && failed(packWeights(*module)))
+    return failure();
   return module;
+}
+
+LogicalResult Driver::packWeights(ModuleOp programs) {
+  PackWeightsOptions wanted;
+  wanted.weights.assign(options.packed.begin(), options.packed.end());
+  PassManager passes(context.get());
+  passes.addPass(createPackWeights(wanted));
+  return passes.run(programs);
 }
 
 FailureOr<std::string> Driver::printNumpy(llvm::StringRef path) {

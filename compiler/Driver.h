@@ -35,6 +35,8 @@ struct DriverOptions {
   std::string libraryFolder;
   /// Machines, by name: `host`, `x86-64-v3`, `aarch64`, `cuda:sm_80`.
   std::vector<std::string> targets = {"host"};
+  /// Parameters that are given in the layout that attn_pack makes.
+  std::vector<std::string> packed;
   /// A file with schedules to use; empty: the compiler chooses.
   std::string schedulePath;
   /// A file that `attnc tune` wrote, whose schedules are used where they still hold. Not together with schedulePath.
@@ -88,6 +90,7 @@ private:
 
   mlir::LogicalResult open(llvm::StringRef path);
   FrontendOptions frontendOptions() const;
+  mlir::LogicalResult packWeights(mlir::ModuleOp programs);
   mlir::FailureOr<std::string> readInput(const std::string &path);
   mlir::FailureOr<std::string> scheduleText(mlir::ModuleOp programs, llvm::StringRef target);
   mlir::FailureOr<std::string> tunedSchedules(mlir::ModuleOp programs, llvm::StringRef target);

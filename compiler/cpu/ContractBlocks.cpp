@@ -66,15 +66,17 @@ FunctionScope::Values ContractTask::leftRows(int64_t count, Value &step) {
   return pointers;
 }
 
-FunctionScope::Values ContractTask::product() {
+FunctionScope::Values ContractTask::product(int64_t rows) {
   Value step;
-  Values pointers = leftRows(plan.rows, step), sums = startingSums(plan.rows, allSlots());
+  Values pointers = leftRows(rows, step), sums = startingSums(rows, allSlots());
   Value points = f.mul(f.sub(depth.to, depth.from), depth.inner(f));
   Type element = f.builder().getF32Type();
   return emitMicroKernel(
-      f, plan.rows, plan.vectors, f.i64(0), points, sums,
+      f, rows, plan.vectors, f.i64(0), points, sums,
       [&](int64_t r, Value k) { return f.load(element, pointers[r], f.mul(k, step)); },
       [&](int64_t v, Value k) {
+        if (!vectors.empty())
+          return f.load(vectorType(), vectors[v], f.mul(k, vectorStep));
         Value offset = f.add(f.mul(k, f.i64(plan.width())), f.i64(v * plan.lanes));
         return f.load(vectorType(), at(places.panel), offset);
       });
@@ -98,25 +100,34 @@ void ContractTask::emitRowBlock(Value row, ArrayRef<Value> indices) {
     multiplyBlock();
 }
 
+/// Behind the few rows there is nothing: the last one stands for the others, which are not stored.
+FunctionScope::Values ContractTask::productOfFew(llvm::function_ref<Values()> few) {
+  auto padded = [&] {
+    Values sums = few();
+    while (sums.size() < size_t(plan.rows * plan.vectors))
+      sums.push_back(sums[sums.size() - plan.vectors]);
+    return sums;
+  };
+  auto all = [&] {
+    Values sums;
+    inScope(x, [&] { sums = product(plan.rows); });
+    return sums;
+  };
+  return f.choose(hasFewRows, SmallVector<Type>(plan.rows * plan.vectors, vectorType()), padded, all);
+}
+
 void ContractTask::multiplyBlock() {
   Values sums;
-  if (!streams) {
-    sums = product();
-  } else {
-    // Behind the few rows there is nothing: the last one stands for the others, which are not stored.
-    auto fromStrip = [&] {
-      Values sums = sumsInStrip(plan.fewRows, allSlots());
-      while (sums.size() < size_t(plan.rows * plan.vectors))
-        sums.push_back(sums[sums.size() - plan.vectors]);
-      return sums;
-    };
-    auto fromPanel = [&] {
-      Values sums;
-      inScope(x, [&] { sums = product(); });
-      return sums;
-    };
-    sums = f.choose(streams, SmallVector<Type>(plan.rows * plan.vectors, vectorType()), fromStrip, fromPanel);
-  }
+  if (!hasFewRows)
+    sums = product(plan.rows);
+  else if (plan.panels)
+    sums = productOfFew([&] {
+      Values few;
+      inScope(x, [&] { few = product(plan.fewRows); });
+      return few;
+    });
+  else
+    sums = productOfFew([&] { return sumsInStrip(plan.fewRows, allSlots()); });
   if (!isLast)
     return emitEpilogue(sums);
   f.when(isLast, [&] { inScope(x, [&] { emitEpilogue(sums); }); }, [&] { putAway(sums); });
@@ -126,13 +137,14 @@ void ContractTask::multiplyBlock() {
 // Few rows
 //===----------------------------------------------------------------------===//
 
+Value ContractTask::areRowsFew() { return f.less(plan.extentOf(f, shape.rows), f.i64(plan.fewRows + 1)); }
+
 Value ContractTask::canStream() {
   AxisList axes(depth.axes);
   axes.push_back(shape.lane);
   if (!plan.fewRows || innermostAxis(readAlong(shape.right, axes)) != depth.axes.back())
     return {};
-  Value areFew = f.less(plan.extentOf(f, shape.rows), f.i64(plan.fewRows + 1));
-  return x.both(x.both(areFew, isWhole), areUnit(x, openStridesAlong(f, shape.right, depth.axes.back())));
+  return x.both(x.both(areRowsFew(), isWhole), areUnit(x, openStridesAlong(f, shape.right, depth.axes.back())));
 }
 
 void ContractTask::streamPanel(ArrayRef<Value> firstIndices) {

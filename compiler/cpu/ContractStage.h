@@ -10,8 +10,7 @@
 #ifndef ATTN_COMPILER_CPU_CONTRACTSTAGE_H
 #define ATTN_COMPILER_CPU_CONTRACTSTAGE_H
 
-#include "compiler/cpu/Contraction.h"
-#include "compiler/cpu/Packing.h"
+#include "compiler/cpu/Panels.h"
 #include "compiler/cpu/StageLowering.h"
 
 namespace attn {
@@ -23,6 +22,7 @@ struct ContractPlan {
   using Value = mlir::Value;
 
   Contraction product;
+  StoredPanels panels; ///< the right side, where it is stored so
   llvm::SmallVector<WriteOp> writes;
   int64_t lanes, vectors; ///< of a panel
   int64_t rows;           ///< of a register block
@@ -74,15 +74,21 @@ private:
   void emitGroup(Value group);
   void emitPanel(Value panel);
   void emitDepthBlock(Value block);
+  void packColumns();
+  /// Makes the block of the depth a panel, and tells where its vectors are.
+  void locatePanel();
   void emitRowBlock(Value row, llvm::ArrayRef<Value> indices);
   void locateRows(Value row, llvm::ArrayRef<Value> indices);
+  Value areRowsFew();
   /// Where the panel's block of the depth is read in place, by `streamPanel`; null: never.
   Value canStream();
   void streamPanel(llvm::ArrayRef<Value> firstIndices);
   void multiplyBlock();
   /// Where a row of the register block exists along ragged axes; null: always.
   Value rowExists(size_t r);
-  Values product();
+  /// The sums of the first rows of the register block.
+  Values product(int64_t rows);
+  Values productOfFew(llvm::function_ref<Values()> sums);
   /// Where the scalars of the first rows of the block are, packed if need be, and their step.
   Values leftRows(int64_t count, Value &step);
   void emitEpilogue(mlir::ValueRange sums);
@@ -128,7 +134,9 @@ private:
   llvm::SmallVector<ColumnSlot> slots;
   Value isWhole; ///< all slots are, and all of their columns; null: always
   DepthRange depth;
-  Value streams; ///< the sums of this block of the depth are in the strip already; null: never
+  Values vectors;   ///< addresses of a panel's vectors at its first point
+  Value vectorStep; ///< from one point to the next
+  Value hasFewRows; ///< the sums of this block of the depth are in the strip already, or few rows are a block; null: never
   bool mayBeAbsent = false;
   /// The register block: its first row, and the indices of all.
   Value blockRow;

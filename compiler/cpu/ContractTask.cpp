@@ -186,6 +186,30 @@ void ContractTask::locateColumns(Value panel) {
   }
 }
 
+void ContractTask::packColumns() {
+  wholeOrNot([&](bool clamp) {
+    columns.clamp = clamp;
+    mayBeAbsent |= packPanel(x, shape.right, depth, columns, at(places.panel));
+  });
+}
+
+void ContractTask::locatePanel() {
+  vectors.clear();
+  if (!plan.panels)
+    return packColumns();
+  Value inPlace;
+  for (const ColumnSlot &slot : slots)
+    vectors.push_back(plan.panels.address(x, depth, columns, slot, inPlace));
+  x.doNotRemark(plan.panels.read);
+  f.when(inPlace, [] {}, [&] { inScope(x, [&] { packColumns(); }); });
+  auto choose = [&](Value stored, Value packed) -> Value {
+    return arith::SelectOp::create(f.builder(), f.loc(), inPlace, stored, packed);
+  };
+  for (auto [v, address] : llvm::enumerate(vectors))
+    address = choose(address, at(f.add(places.panel, f.i64(v * plan.lanes))));
+  vectorStep = choose(f.i64(plan.panels.pitch), f.i64(plan.width()));
+}
+
 void ContractTask::emitDepthBlock(Value block) {
   Value step = plan.depthStep(f), blocks = plan.depthBlocks(f);
   depth.axes = shape.depth;
@@ -202,17 +226,11 @@ void ContractTask::emitDepthBlock(Value block) {
   for (StringAttr axis : shape.rows)
     counts.push_back(f.extent(axis));
   Values first = splitTask(f, firstRow, counts);
-  auto pack = [&] {
-    wholeOrNot([&](bool clamp) {
-      columns.clamp = clamp;
-      mayBeAbsent |= packPanel(x, shape.right, depth, columns, at(places.panel));
-    });
-  };
-  streams = canStream();
-  if (streams)
-    f.when(streams, [&] { inScope(x, [&] { streamPanel(first); }); }, [&] { inScope(x, pack); });
+  hasFewRows = plan.panels && plan.fewRows ? areRowsFew() : canStream();
+  if (hasFewRows && !plan.panels)
+    f.when(hasFewRows, [&] { inScope(x, [&] { streamPanel(first); }); }, [&] { inScope(x, [&] { packColumns(); }); });
   else
-    pack();
+    locatePanel();
   f.loop(firstRow, endRow, f.i64(plan.rows), first, [&](Value row, ValueRange indices) {
     inScope(x, [&] { emitRowBlock(row, Values(indices)); });
     return nextRow(blockIndices.back(), hasRow(f.i64(plan.rows)));

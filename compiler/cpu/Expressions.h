@@ -28,6 +28,9 @@ public:
 
   Expressions(FunctionScope &f, int64_t lanes);
 
+  /// No remark tells how the read is done: it is not what usually happens.
+  void doNotRemark(ReadOp read) { unremarked.insert(read); }
+
   /// Enters a scope whose code stands inside `regionOp`: what the scopes around it
   /// compute from now on stands in front of that op. A null op: the scope's code
   /// stands where the builder is.
@@ -133,6 +136,7 @@ private:
   Datum computeRead(ReadOp op, unsigned slot);
   Datum readByValue(mlir::BlockArgument argument);
   void remarkGather(ReadOp op, const Place &place);
+  llvm::SmallPtrSet<mlir::Operation *, 2> unremarked;
   mlir::Value readRow(ReadOp op, unsigned slot);
   Place place(mlir::Value ref, mlir::ValueRange indices, unsigned slot);
   void addFactor(Place &place, mlir::ValueRange indices, size_t factor, bool mayBeLinear, unsigned slot);

@@ -174,7 +174,7 @@ Datum Expressions::readByValue(BlockArgument argument) {
 /// Says which loads are no vector loads, whatever strides the caller passes.
 void Expressions::remarkGather(ReadOp op, const Place &place) {
   auto argument = dyn_cast<BlockArgument>(op.getRef());
-  if (!place.lanes || !argument)
+  if (!place.lanes || !argument || unremarked.contains(op))
     return;
   StringRef name = f.getLayout().getSignature().args[argument.getArgNumber()].getName().getValue();
   std::string what = "elements of " + name.str() + " are gathered one by one";

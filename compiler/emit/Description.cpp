@@ -30,6 +30,12 @@ struct DescriptionWriter {
     json.attribute("passed", argument.byValue ? "by value" : "DLTensor");
     strings("dims", argument.dims);
     strings("axes", argument.axes);
+    if (!argument.packedFrom.empty())
+      json.attributeObject("packed", [&] {
+        json.attribute("function", "attn_pack");
+        json.attribute("from", "[" + argument.packedFrom + "]");
+        json.attribute("contracted", argument.contracted);
+      });
   }
 
   void axis(const Interface::Axis &axis) {

@@ -113,6 +113,17 @@ struct HeaderWriter {
     prototype(kernel, "", "");
     os << "\n/** Sets *bytes to the workspace that a call of " << kernel.name << " with these arguments needs. */\n";
     prototype(kernel, "_workspace", "size_t *bytes");
+    for (const Interface::Argument &argument : kernel.arguments)
+      if (!argument.packedFrom.empty())
+        packing(kernel, argument);
+  }
+
+  void packing(const Interface &kernel, const Interface::Argument &argument) {
+    std::string name = kernel.name + "_pack_" + argument.name;
+    os << "\n/** Lays [" << argument.packedFrom << "] out as the " << argument.name << " of " << kernel.name << ", once for many calls. */\n"
+       << "static inline attn_status " << name << "(attn_context *context,\n"
+       << std::string(27 + name.size(), ' ') << "const DLTensor *weight, DLTensor *packed) {\n"
+       << "  return attn_pack(context, weight, " << argument.contracted << "u, packed);\n}\n";
   }
 };
 

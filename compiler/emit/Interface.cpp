@@ -18,6 +18,11 @@ static Interface::Argument describe(const Signature &signature, unsigned i) {
   for (ExtentAttr factor : type.getFactors())
     if (StringAttr name = factor.getName(); name && signature.findAxis(name))
       argument.axes.push_back(name.str());
+  auto packed = signature.body->getParentOp()->getAttrOfType<DictionaryAttr>("packed");
+  if (auto noted = packed ? packed.getAs<ArrayAttr>(argument.name) : ArrayAttr()) {
+    argument.packedFrom = cast<StringAttr>(noted[0]).str();
+    argument.contracted = cast<IntegerAttr>(noted[1]).getInt();
+  }
   return argument;
 }
 

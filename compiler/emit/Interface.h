@@ -23,6 +23,9 @@ struct Interface {
     bool byValue;
     llvm::SmallVector<std::string> dims;
     llvm::SmallVector<std::string> axes;
+    /// Of an argument in attn_pack's layout: the dimensions that it had, and which of them are contracted; else empty.
+    std::string packedFrom;
+    uint64_t contracted = 0;
 
     /// `x : f32[B, (H E)]`
     std::string declaration() const;

@@ -50,4 +50,16 @@ def ClassifyMask : Pass<"attn-classify-mask", "::attn::ProgramOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def PackWeights : Pass<"attn-pack-weights", "::mlir::ModuleOp"> {
+  let summary = "weights as products read them";
+  let description = [{
+    Each named f32 argument gets the layout that `attn_pack` makes: `w : f32[(H E), D]`, contracted over D, becomes
+    `w : f32[H * E / 16, D, 16]`, where column c of the H * E lies in panel c / 16 at c % 16. Reads are changed to fit, and the
+    program's attribute `packed` says of each such argument which dimensions it had, and by bits which of them are
+    contracted. A weight that is used otherwise is refused.
+  }];
+  let options = [ListOption<"weights", "weights", "std::string", "Names of arguments">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif // ATTN_OPTIMIZE_PASSES

@@ -16,11 +16,11 @@ using namespace attnc;
 using llvm::StringRef;
 
 static cl::list<std::string> given("in", cl::desc("Inputs: x=x.npy, p=0.1, or all.npz with an array for each name"),
-                                   cl::value_desc("NAME=file|number"), cl::sub(runCommand()), cl::sub(interpretCommand()),
+                                   cl::value_desc("NAME=file|number"), cl::sub(packCommand()), cl::sub(runCommand()), cl::sub(interpretCommand()),
                                    cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::opt<std::string> outputFolder("out", cl::desc("Write results and inouts to this folder as NAME.npy"),
-                                         cl::value_desc("folder"), cl::init("."), cl::sub(runCommand()),
-                                         cl::sub(interpretCommand()));
+                                         cl::value_desc("folder"), cl::init("."), cl::sub(packCommand()),
+                                         cl::sub(runCommand()), cl::sub(interpretCommand()));
 static cl::list<std::string> extentTexts("set", cl::desc("Extents of axes for inputs that are made up: B=2,S=10"),
                                          cl::value_desc("AXIS=extent,..."), cl::sub(runCommand()),
                                          cl::sub(interpretCommand()), cl::sub(checkCommand()),

@@ -202,6 +202,8 @@ std::string command(const Driver &driver, const Signature &program) {
     text += " -D " + axis + "=" + std::to_string(extent);
   if (driver.getOptions().targets.front() != "host")
     text += " --target=" + driver.getOptions().targets.front();
+  if (!driver.getOptions().packed.empty())
+    text += " --packed=" + llvm::join(driver.getOptions().packed, ",");
   if (!driver.getOptions().schedulePath.empty())
     text += " --schedule=" + quoted(driver.getOptions().schedulePath);
   if (!driver.getOptions().tuningPath.empty())

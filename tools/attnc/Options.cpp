@@ -19,6 +19,10 @@ cl::SubCommand &attnc::compileCommand() {
   static cl::SubCommand command("compile", "Write an object and a C header (and more with --emit)");
   return command;
 }
+cl::SubCommand &attnc::packCommand() {
+  static cl::SubCommand command("pack", "Lay weights in .npy files out as --packed kernels read them");
+  return command;
+}
 cl::SubCommand &attnc::runCommand() {
   static cl::SubCommand command("run", "Run the compiled kernel on .npy or .npz arrays");
   return command;
@@ -50,10 +54,10 @@ cl::SubCommand &attnc::formatCommand() {
 
 cl::opt<std::string> attnc::specPath(cl::Positional, cl::desc("SPEC.attn"), cl::sub(cl::SubCommand::getAll()));
 cl::opt<std::string> attnc::kernelName("kernel", cl::desc("Only this attention of the file"), cl::value_desc("name"),
-                                       cl::sub(compileCommand()), cl::sub(runCommand()), cl::sub(interpretCommand()),
+                                       cl::sub(compileCommand()), cl::sub(packCommand()), cl::sub(runCommand()), cl::sub(interpretCommand()),
                                        cl::sub(checkCommand()), cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::list<std::string> defines("D", cl::Prefix, cl::desc("Fix an extent while compiling"),
-                                     cl::value_desc("AXIS=extent"), cl::sub(compileCommand()), cl::sub(runCommand()),
+                                     cl::value_desc("AXIS=extent"), cl::sub(compileCommand()), cl::sub(packCommand()), cl::sub(runCommand()),
                                      cl::sub(interpretCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
                                      cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::list<std::string> importFolders("I", cl::Prefix, cl::desc("Look for imported files in this folder too"),
@@ -66,6 +70,11 @@ static cl::opt<std::string> targetNames("target",
                                         cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
                                         cl::sub(runCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
                                         cl::sub(benchCommand()), cl::sub(tuneCommand()));
+static cl::list<std::string> packed("packed", cl::CommaSeparated,
+                                    cl::desc("Weights that callers give in the layout of attn_pack (`attnc pack`)"),
+                                    cl::value_desc("names"), cl::sub(compileCommand()), cl::sub(packCommand()), cl::sub(runCommand()),
+                                    cl::sub(interpretCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
+                                    cl::sub(benchCommand()));
 cl::opt<std::string> attnc::schedulePath("schedule",
                                          cl::desc("Use the schedules of a file (inspect --schedule prints one)"),
                                          cl::value_desc("file"), cl::sub(compileCommand()), cl::sub(runCommand()),
@@ -122,6 +131,7 @@ llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
     return fixed.takeError();
   options.defines = std::move(*fixed);
   options.kernel = kernelName;
+  options.packed = packed;
   options.importFolders = importFolders;
   options.libraryFolder = libraryFolder();
   if (!schedulePath.empty() && !tuningPath.empty())

@@ -28,6 +28,7 @@ struct Subcommand {
 };
 
 llvm::cl::SubCommand &compileCommand();
+llvm::cl::SubCommand &packCommand();
 llvm::cl::SubCommand &runCommand();
 llvm::cl::SubCommand &interpretCommand();
 llvm::cl::SubCommand &checkCommand();
@@ -44,7 +45,7 @@ extern llvm::cl::opt<int> threads;
 /// `B=2,S=10` as axes with extents.
 llvm::Expected<std::vector<std::pair<std::string, int64_t>>> parseExtents(llvm::ArrayRef<std::string> texts);
 
-/// What -D, -I, --kernel, --target, --schedule and --tuning say.
+/// What -D, -I, --kernel, --packed, --target, --schedule and --tuning say.
 llvm::Expected<attn::DriverOptions> driverOptions();
 
 /// Prints `attnc: error: ...`.
@@ -52,6 +53,7 @@ void printError(const llvm::Twine &message);
 void printError(llvm::Error error);
 
 int runCompile();
+int runPack();
 int runRun();
 int runInterpret();
 int runCheck();

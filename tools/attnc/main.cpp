@@ -12,9 +12,9 @@ using namespace attnc;
 
 static llvm::ArrayRef<Subcommand> subcommands() {
   static const Subcommand list[] = {
-    {compileCommand(), runCompile}, {runCommand(), runRun},         {interpretCommand(), runInterpret},
-    {checkCommand(), runCheck},     {inspectCommand(), runInspect}, {benchCommand(), runBench},
-    {tuneCommand(), runTune},       {formatCommand(), runFormat},
+    {compileCommand(), runCompile},     {packCommand(), runPack},   {runCommand(), runRun},
+    {interpretCommand(), runInterpret}, {checkCommand(), runCheck}, {inspectCommand(), runInspect},
+    {benchCommand(), runBench},         {tuneCommand(), runTune},   {formatCommand(), runFormat},
   };
   return list;
 }

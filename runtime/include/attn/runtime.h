@@ -165,6 +165,19 @@ attn_status attn_context_init(attn_context *context, size_t size);
  * that OpenMP would take. Refuses negative numbers. */
 attn_status attn_context_set_threads(attn_context *context, int32_t threads);
 
+/** Columns that lie side by side in a packed weight: a cache line of f32. */
+#define ATTN_PACK_COLUMNS 16
+
+/** Lays a weight out as products read it, for a kernel that was compiled with
+ * `--packed`. Bit d of `contracted` says that dimension d of `weight` is
+ * contracted; the others count columns, row-major, a multiple of
+ * ATTN_PACK_COLUMNS. Column c goes to packed[c / 16, ..., c % 16], with the
+ * contracted dimensions in the middle. Both are f32 in ordinary memory, of any
+ * strides; `packed` overlaps nothing. Refuses what does not fit, before
+ * anything is written. */
+attn_status attn_pack(attn_context *context, const DLTensor *weight,
+                      uint64_t contracted, DLTensor *packed);
+
 /** The name of a status, such as "ATTN_OK"; never null. */
 const char *attn_status_name(attn_status status);
 
