@@ -75,8 +75,8 @@ FunctionScope::Values ContractTask::product(int64_t rows) {
       f, rows, plan.vectors, f.i64(0), points, sums,
       [&](int64_t r, Value k) { return f.load(element, pointers[r], f.mul(k, step)); },
       [&](int64_t v, Value k) {
-        if (!vectors.empty())
-          return f.load(vectorType(), vectors[v], f.mul(k, vectorStep));
+        if (stored)
+          return f.load(vectorType(), stored, plan.panels.offset(f, depth, v, plan.lanes, k));
         Value offset = f.add(f.mul(k, f.i64(plan.width())), f.i64(v * plan.lanes));
         return f.load(vectorType(), at(places.panel), offset);
       });

@@ -131,8 +131,8 @@ LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
   plan.product = *found;
   llvm::append_range(plan.writes, stage.getBody().getOps<WriteOp>());
   plan.lanes = schedule.getLanes();
-  plan.panels = StoredPanels::find(*found, layout, plan.lanes);
   plan.vectors = schedule.getVectors();
+  plan.panels = StoredPanels::find(*found, layout, plan.lanes, plan.vectors);
   plan.rows = found->rows.empty() ? 1 : schedule.getRows();
   plan.leastRows = std::max<int64_t>(schedule.getKeyTile(), 1);
   plan.depthTile = schedule.getDepthTile();

@@ -75,8 +75,7 @@ private:
   void emitPanel(Value panel);
   void emitDepthBlock(Value block);
   void packColumns();
-  /// Makes the block of the depth a panel, and tells where its vectors are.
-  void locatePanel();
+  void emitRowBlocks(llvm::ArrayRef<Value> firstIndices);
   void emitRowBlock(Value row, llvm::ArrayRef<Value> indices);
   void locateRows(Value row, llvm::ArrayRef<Value> indices);
   Value areRowsFew();
@@ -134,8 +133,7 @@ private:
   llvm::SmallVector<ColumnSlot> slots;
   Value isWhole; ///< all slots are, and all of their columns; null: always
   DepthRange depth;
-  Values vectors;   ///< addresses of a panel's vectors at its first point
-  Value vectorStep; ///< from one point to the next
+  Value stored; ///< where the panel is stored, at its first point; null: it is packed
   Value hasFewRows; ///< the sums of this block of the depth are in the strip already, or few rows are a block; null: never
   bool mayBeAbsent = false;
   /// The register block: its first row, and the indices of all.

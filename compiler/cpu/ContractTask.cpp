@@ -193,21 +193,11 @@ void ContractTask::packColumns() {
   });
 }
 
-void ContractTask::locatePanel() {
-  vectors.clear();
-  if (!plan.panels)
-    return packColumns();
-  Value inPlace;
-  for (const ColumnSlot &slot : slots)
-    vectors.push_back(plan.panels.address(x, depth, columns, slot, inPlace));
-  x.doNotRemark(plan.panels.read);
-  f.when(inPlace, [] {}, [&] { inScope(x, [&] { packColumns(); }); });
-  auto choose = [&](Value stored, Value packed) -> Value {
-    return arith::SelectOp::create(f.builder(), f.loc(), inPlace, stored, packed);
-  };
-  for (auto [v, address] : llvm::enumerate(vectors))
-    address = choose(address, at(f.add(places.panel, f.i64(v * plan.lanes))));
-  vectorStep = choose(f.i64(plan.panels.pitch), f.i64(plan.width()));
+void ContractTask::emitRowBlocks(ArrayRef<Value> firstIndices) {
+  f.loop(firstRow, endRow, f.i64(plan.rows), firstIndices, [&](Value row, ValueRange indices) {
+    inScope(x, [&] { emitRowBlock(row, Values(indices)); });
+    return nextRow(blockIndices.back(), hasRow(f.i64(plan.rows)));
+  });
 }
 
 void ContractTask::emitDepthBlock(Value block) {
@@ -226,15 +216,27 @@ void ContractTask::emitDepthBlock(Value block) {
   for (StringAttr axis : shape.rows)
     counts.push_back(f.extent(axis));
   Values first = splitTask(f, firstRow, counts);
-  hasFewRows = plan.panels && plan.fewRows ? areRowsFew() : canStream();
-  if (hasFewRows && !plan.panels)
+  if (plan.panels) {
+    hasFewRows = plan.fewRows ? areRowsFew() : Value();
+    Value inPlace, address = plan.panels.address(x, depth, columns, slots.front(), inPlace);
+    auto read = [&] {
+      stored = address;
+      emitRowBlocks(first);
+      stored = {};
+    };
+    auto pack = [&] {
+      packColumns();
+      emitRowBlocks(first);
+    };
+    x.doNotRemark(plan.panels.read);
+    return f.when(inPlace, [&] { inScope(x, read); }, [&] { inScope(x, pack); });
+  }
+  hasFewRows = canStream();
+  if (hasFewRows)
     f.when(hasFewRows, [&] { inScope(x, [&] { streamPanel(first); }); }, [&] { inScope(x, [&] { packColumns(); }); });
   else
-    locatePanel();
-  f.loop(firstRow, endRow, f.i64(plan.rows), first, [&](Value row, ValueRange indices) {
-    inScope(x, [&] { emitRowBlock(row, Values(indices)); });
-    return nextRow(blockIndices.back(), hasRow(f.i64(plan.rows)));
-  });
+    packColumns();
+  emitRowBlocks(first);
 }
 
 void ContractTask::emitPanel(Value panel) {

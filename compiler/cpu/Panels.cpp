@@ -17,7 +17,18 @@ public:
     axes.push_back(product.lane);
   }
 
-  AffineExpr lane() const { return getAffineDimExpr(axes.size() - 1, context); }
+  /// The number of a column among those of the product, row-major; null where the extents in between are not known.
+  AffineExpr number() const {
+    AffineExpr number = getAffineConstantExpr(0, context);
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      std::optional<int64_t> extent = constantExtent(layout.getSignature(), axis);
+      if (i > 0 && !extent)
+        return {};
+      number = number * extent.value_or(1) + getAffineDimExpr(i, context);
+    }
+    return number;
+  }
+  AffineExpr simplified(AffineExpr expr) const { return simplifyAffineExpr(expr, axes.size(), 0); }
 
   /// Null where the value is no such expression.
   AffineExpr of(Value value) const {
@@ -71,99 +82,66 @@ private:
   AxisList axes;
 };
 
-/// Whether `expr` minus `lane` is a multiple of `lanes`: it goes up by one from column to column of a slot, without
-/// a carry into multiples of `lanes`.
-bool countsColumns(AffineExpr expr, AffineExpr lane, int64_t lanes) {
-  return (expr - lane).getLargestKnownDivisor() % lanes == 0;
-}
-
-/// Whether the expression is the same for all columns of a slot.
-bool isOneOfSlot(AffineExpr expr, AffineExpr lane, int64_t lanes) {
-  if (!expr.isFunctionOfDim(cast<AffineDimExpr>(lane).getPosition()))
-    return true;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-  case AffineExprKind::Mul:
-    return isOneOfSlot(binary.getLHS(), lane, lanes) && isOneOfSlot(binary.getRHS(), lane, lanes);
-  case AffineExprKind::FloorDiv: {
-    auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    return divisor && divisor.getValue() % lanes == 0 && countsColumns(binary.getLHS(), lane, lanes);
-  }
-  default:
-    return false;
-  }
-}
-
 } // namespace
 
-StoredPanels StoredPanels::find(const Contraction &product, const FrameLayout &layout, int64_t lanes) {
+StoredPanels StoredPanels::find(const Contraction &product, const FrameLayout &layout, int64_t lanes, int64_t vectors) {
   auto read = product.right.getDefiningOp<ReadOp>();
-  if (!read || !isa<BlockArgument>(read.getRef()) || read.getIndices().size() < product.depth.size() + 2)
+  if (!read || !isa<BlockArgument>(read.getRef()) || read.getIndices().size() != product.depth.size() + 2)
     return {};
   auto type = cast<RefType>(read.getRef().getType());
   SmallVector<ExtentAttr> factors = type.getFactors();
   std::optional<int64_t> pitch = factors.back().getConstant();
-  if (!type.getElementType().isF32() || factors.size() != type.getDims().size() || !pitch || *pitch % lanes != 0)
+  bool isFront = type.getDims().front().getFactors().size() == 1, isBack = type.getDims().back().getFactors().size() == 1;
+  if (!type.getElementType().isF32() || !isFront || !isBack || !pitch || *pitch % lanes != 0 || lanes * vectors % *pitch != 0)
     return {};
-  ColumnIndices columns(product, layout);
-  AffineExpr lane = columns.lane();
-  size_t outer = factors.size() - 1 - product.depth.size();
-  for (auto [i, index] : llvm::enumerate(read.getIndices())) {
-    if (i >= outer && i + 1 < factors.size()) {
-      auto own = index.getDefiningOp<IndexOp>();
-      StringAttr axis = product.depth[i - outer];
-      if (!own || own.getAxisAttr() != axis || layout.isRagged(axis) || !covers(layout.getSignature(), factors[i], axis))
-        return {};
-      continue;
-    }
-    AffineExpr expr = columns.of(index);
-    if (!expr)
-      return {};
-    expr = simplifyAffineExpr(expr, product.outerColumns.size() + 1, 0);
-    bool isLast = i + 1 == factors.size();
-    auto last = dyn_cast<AffineBinaryOpExpr>(expr);
-    bool fits = isLast ? last && last.getKind() == AffineExprKind::Mod &&
-                             last.getRHS() == getAffineConstantExpr(*pitch, lane.getContext()) &&
-                             countsColumns(last.getLHS(), lane, lanes)
-                       : isOneOfSlot(expr, lane, lanes);
-    if (!fits)
+  // Slots of several rows of columns follow one another where each row fills its slots.
+  std::optional<int64_t> row = constantExtent(layout.getSignature(), product.lane);
+  if (!product.outerColumns.empty() && (!row || *row % lanes != 0))
+    return {};
+  for (auto [i, axis] : llvm::enumerate(product.depth)) {
+    auto index = read.getIndices()[i + 1].getDefiningOp<IndexOp>();
+    if (!index || index.getAxisAttr() != axis || layout.isRagged(axis) || !covers(layout.getSignature(), factors[i + 1], axis))
       return {};
   }
-  return {read, *pitch};
+  ColumnIndices columns(product, layout);
+  AffineExpr number = columns.number(), panel = columns.of(read.getIndices().front()), rest = columns.of(read.getIndices().back());
+  if (!number || !panel || !rest || columns.simplified(rest - number % *pitch) != 0 ||
+      !isa<AffineConstantExpr>(columns.simplified(panel - number.floorDiv(*pitch))))
+    return {};
+  return {read, *pitch, lanes * vectors / *pitch};
 }
 
-Value StoredPanels::address(Expressions &x, const DepthRange &depth, const PanelColumns &columns, const ColumnSlot &slot,
+Value StoredPanels::size(FunctionScope &f, const DepthRange &depth) const {
+  return f.mul(f.i64(pitch), f.extent(ArrayRef<StringAttr>(depth.axes)));
+}
+
+Value StoredPanels::address(Expressions &x, const DepthRange &depth, const PanelColumns &columns, const ColumnSlot &first,
                             Value &inPlace) const {
   FunctionScope &f = x.scope();
   OpBuilder &b = f.builder();
   ReadOp found = read;
   const Access &access = f.access(found.getRef());
-  size_t last = access.strides.size() - 1, outer = last - depth.axes.size();
-  auto isEqual = [&](Value a, Value other) -> Value {
-    return arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, a, other);
+  auto require = [&](arith::CmpIPredicate predicate, Value a, Value other) {
+    inPlace = x.both(inPlace, arith::CmpIOp::create(b, f.loc(), predicate, a, other));
   };
-  inPlace = x.both(inPlace, isEqual(access.strides[last], f.i64(1)));
-  for (size_t i = outer; i < last; ++i)
-    inPlace = x.both(inPlace, isEqual(access.strides[i], f.mul(f.i64(pitch), depth.step(f, i - outer))));
-  Value offset = f.mul(depth.from, access.strides[outer]);
+  size_t last = access.strides.size() - 1;
+  require(arith::CmpIPredicate::eq, access.strides.front(), size(f, depth));
+  for (size_t i = 0; i < depth.axes.size(); ++i)
+    require(arith::CmpIPredicate::eq, access.strides[i + 1], f.mul(f.i64(pitch), depth.step(f, i)));
+  require(arith::CmpIPredicate::eq, access.strides[last], f.i64(1));
   x.enter(nullptr);
-  for (auto [axis, index] : llvm::zip(columns.outer, slot.outer))
+  for (auto [axis, index] : llvm::zip(columns.outer, first.outer))
     x.bind(axis, index);
-  x.bind(columns.lane, slot.first);
-  for (auto [i, index] : llvm::enumerate(found.getIndices())) {
-    if (i >= outer && i < last)
-      continue;
-    Value place = x.evaluate(index).value;
-    offset = f.add(offset, f.mul(place, access.strides[i]));
-    if (i == last)
-      continue;
-    // As unsigned numbers, negative places are beyond the end as well.
-    Value exists = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::ult, place, f.extent(access.factors[i]));
-    inPlace = x.both(inPlace, exists);
-  }
+  x.bind(columns.lane, first.first);
+  Value panel = x.evaluate(found.getIndices().front()).value;
   x.leave();
-  return f.address(access.address, offset, b.getF32Type());
+  require(arith::CmpIPredicate::sge, panel, f.i64(0));
+  require(arith::CmpIPredicate::sle, f.add(panel, f.i64(count)), f.extent(access.factors.front()));
+  Value point = f.mul(depth.from, f.mul(f.i64(pitch), depth.step(f, 0)));
+  return f.address(access.address, f.add(f.mul(panel, size(f, depth)), point), b.getF32Type());
+}
+
+Value StoredPanels::offset(FunctionScope &f, const DepthRange &depth, int64_t v, int64_t lanes, Value k) const {
+  Value panel = f.mul(f.i64(v * lanes / pitch), size(f, depth));
+  return f.add(f.add(f.mul(k, f.i64(pitch)), panel), f.i64(v * lanes % pitch));
 }

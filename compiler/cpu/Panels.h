@@ -12,20 +12,26 @@
 
 namespace attn {
 
-/// An f32 operand `w[..., depth..., l]` whose last index goes through the columns of a slot one by one, while those in
-/// front of the depth stay.
+/// An f32 operand `w[c / P, depth..., c % P]`, where c counts the product's columns from any multiple of P on.
 struct StoredPanels {
   ReadOp read;   ///< null: there are none
-  int64_t pitch; ///< of points: the extent of the last dimension, a multiple of the lanes
+  int64_t pitch; ///< P, from one point to the next: a multiple of the lanes
+  int64_t count; ///< stored panels in one of the product's
 
-  /// What the right side of the product is.
-  static StoredPanels find(const Contraction &product, const FrameLayout &layout, int64_t lanes);
+  /// What the right side of the product is, cut into panels of `vectors` slots.
+  static StoredPanels find(const Contraction &product, const FrameLayout &layout, int64_t lanes, int64_t vectors);
   explicit operator bool() const { return bool(read); }
 
-  /// The address of a slot's first column at the first point of the range. The other axes of the operand are bound.
-  /// `inPlace` becomes false where the tensor's strides are others, or the slot lies outside of it.
-  mlir::Value address(Expressions &x, const DepthRange &depth, const PanelColumns &columns, const ColumnSlot &slot,
-                      mlir::Value &inPlace) const;
+  /// The address of the first slot's first column at the first point of the range. The other axes of the operand are bound.
+  /// `inPlace` tells whether the tensor is compact and holds all slots.
+  mlir::Value address(Expressions &x, const DepthRange &depth, const PanelColumns &columns,
+                      const ColumnSlot &first, mlir::Value &inPlace) const;
+  /// From there to vector `v` of point `k`, in elements.
+  mlir::Value offset(FunctionScope &f, const DepthRange &depth, int64_t v, int64_t lanes, mlir::Value k) const;
+
+private:
+  /// Elements of a panel.
+  mlir::Value size(FunctionScope &f, const DepthRange &depth) const;
 };
 
 } // namespace attn

@@ -173,7 +173,8 @@ attn_status attn_context_set_threads(attn_context *context, int32_t threads);
  * contracted; the others count columns, row-major, a multiple of
  * ATTN_PACK_COLUMNS. Column c goes to packed[c / 16, ..., c % 16], with the
  * contracted dimensions in the middle. Both are f32 in ordinary memory, of any
- * strides; `packed` overlaps nothing. Refuses what does not fit, before
+ * strides; `packed` overlaps nothing, and kernels are fastest when it is compact
+ * and begins at a multiple of 64 bytes. Refuses what does not fit, before
  * anything is written. */
 attn_status attn_pack(attn_context *context, const DLTensor *weight,
                       uint64_t contracted, DLTensor *packed);

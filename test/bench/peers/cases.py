@@ -22,7 +22,8 @@ class Case:
                                 # documents (DOCUMENTS of them packed one after the other, causal)
     score: str = "plain"        # plain, alibi, softcap, both, sinks (softcap, and one more logit for each head)
     window: int = WINDOW
-    storage: str = "contiguous"  # contiguous, paged (16 tokens), lengths (each sequence its own length)
+    storage: str = "contiguous"  # contiguous, paged (16 tokens), lengths (each sequence its own length), packed (a layer's weights,
+                                 # for attnc; others have their own ways)
     kind: str = "attention"     # attention, layer
 
     @property
@@ -91,8 +92,8 @@ def all_cases():
     cases += [decode(16384, 8, dtype="bf16", storage="paged")]
     cases += [decode(16384, 8, queries=s) for s in (4, 8)]
     cases += [dataclasses.replace(decode(2048, 8, storage="lengths"), batch=16, name="decode 32 on 8, 16 sequences to T=2048")]
-    cases += [Case("layer [1,1024,1024] 16 heads", heads=16, kv_heads=16, queries=1024, keys=1024, width=64, mask="causal",
-                   kind="layer")]
+    cases += [Case(name, heads=16, kv_heads=16, queries=1024, keys=1024, width=64, mask="causal", kind="layer", storage=storage)
+              for name, storage in (("layer [1,1024,1024] 16 heads", "contiguous"), ("layer, packed weights", "packed"))]
     return cases
 
 
