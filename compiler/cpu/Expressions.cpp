@@ -195,9 +195,12 @@ Value Expressions::computeScalar(Operation &op, IRMapping &scalars) {
   if (divides)
     return emitQuotient(f, operands[0], operands[1]);
   unify(operands);
-  bool isF32 = !operands.empty() && getElementTypeOrSelf(operands[0].getType()).isF32();
-  if (isa<math::ExpOp>(op) && getElementTypeOrSelf(operands[0].getType()).isF64())
+  Type element = operands.empty() ? Type() : getElementTypeOrSelf(operands[0].getType());
+  bool isF32 = element && element.isF32(), isF64 = element && element.isF64();
+  if (isF64 && isa<math::ExpOp>(op))
     return emitExpDouble(f, operands[0]);
+  if (isF64 && isa<math::LogOp>(op))
+    return emitLogDouble(f, operands[0]);
   if (isF32 && isa<math::ExpOp>(op))
     return emitExp(f, operands[0]);
   if (isF32 && isa<math::TanhOp>(op))

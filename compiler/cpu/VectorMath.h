@@ -26,7 +26,7 @@ mlir::Value emitTanh(FunctionScope &f, mlir::Value x);
 /// The natural logarithm over all of f32, within 1 ulp.
 mlir::Value emitLog(FunctionScope &f, mlir::Value x);
 
-/// The same over all of f64, within 0.55 ulp: devices have no library that has it.
+/// The same over all of f64, within 0.55 ulp.
 mlir::Value emitLogDouble(FunctionScope &f, mlir::Value x);
 
 /// Lanes of f32 over one divisor, by its reciprocal, which leaves the loops: within 2 ulp.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Ragged.h"
-#include "compiler/cpu/VectorMath.h"
 #include "compiler/cuda/CudaEntry.h"
 #include "compiler/cuda/DataChecks.h"
 #include "compiler/cuda/DeviceStage.h"
@@ -161,21 +160,8 @@ private:
     else
       f.loop(first, tasks, step, [&](Value task) { result = emitTask(f, task); });
     func::ReturnOp::create(f.builder(), kernel.getLoc());
-    expandLogarithms(f);
     launches.push_back(std::move(launch));
     return result;
-  }
-
-  /// Those in f64, for which there is neither an instruction nor one of MLIR's polynomials.
-  static void expandLogarithms(FunctionScope &f) {
-    f.getFunction().walk([&](math::LogOp op) {
-      if (!op.getType().isF64())
-        return;
-      OpBuilder::InsertionGuard guard(f.builder());
-      f.builder().setInsertionPoint(op);
-      op.replaceAllUsesWith(emitLogDouble(f, op.getOperand()));
-      op.erase();
-    });
   }
 
   /// The first task of this thread, warp or block, and the step to the next: a whole grid further.
