@@ -160,7 +160,6 @@ private:
   Datum computeReduction(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> over, unsigned slot);
   Datum computeLogSumExp(LogSumExpOp op, unsigned slot);
   Datum computeSoftmax(SoftmaxOp op, unsigned slot);
-  Datum computeRope(RopeOp op, unsigned slot);
   std::pair<mlir::Value, mlir::Value> row(mlir::Operation *op, mlir::Value value, llvm::ArrayRef<mlir::StringAttr> over,
                                           mlir::Value sink, unsigned slot);
   Values overLanes(mlir::StringAttr axis, mlir::ValueRange init,
@@ -170,6 +169,11 @@ private:
                                                     mlir::Value sink, unsigned slot);
   /// Whether a score counts: present and not -inf.
   mlir::Value counts(Datum score);
+
+  // Rotations.cpp
+  Datum computeRope(RopeOp op, unsigned slot);
+  mlir::Value wholeVectorOf(RopeOp op, unsigned slot) const;
+  Datum turnVector(RopeOp op, mlir::Value first, unsigned slot);
 
   mlir::Value number(mlir::Type like, double value);
   void unify(llvm::MutableArrayRef<mlir::Value> values);

@@ -396,6 +396,9 @@ void DecodeTask::emitChunk(Value entry, Value chunk) {
 
 void DecodeTask::emitTile(const Tile &tile) {
   simple = expressions.both(direct, storeFactors(tile));
+  for (unsigned term = 0; term < query.size(); ++term)
+    if (operands[term].isTurned)
+      turnKeys(term, tile);
   emitDots(tile);
   Value anyAbsent = emitScores(tile);
   if (isSoftmax())

@@ -38,6 +38,7 @@ struct DecodeOperand {
   mlir::Value value;
   mlir::StringAttr element; ///< the contracted axis of a key, the width of a value
   llvm::SmallVector<mlir::Value> factors; ///< parts of it that are one f32 per key: computed once per tile
+  bool isTurned = false; ///< a rope is part of it: it is evaluated once per tile
   mlir::Value scale; ///< that of them which multiplies all the rest, of a value: weights take it up; null without one
   struct Row {
     ReadOp read;
@@ -101,6 +102,7 @@ private:
   void emitTile(const Tile &tile);
 
   // FlashDecodeScores.cpp: from keys to weights.
+  void turnKeys(unsigned term, const Tile &tile);
   void emitDots(const Tile &tile);
   void emitDot(unsigned term, const Tile &tile, Value firstQuery, Value key);
   Values products(unsigned term, const Tile &tile, Value firstQuery, Value key, bool isSimple);
@@ -165,6 +167,7 @@ private:
   // The worker's scratch, as offsets (f32) from `scratch`.
   Value scratch;
   llvm::SmallVector<FlashScratch::Part> query; ///< per term: [query][contracted]
+  llvm::SmallVector<FlashScratch::Part> turned; ///< per term whose keys are turned: [key of the tile][contracted]
   llvm::SmallVector<FlashScratch::Part> raw;   ///< per term: [query][key of the tile]; the first becomes weights
   llvm::SmallVector<FlashScratch::Part> lower, upper; ///< per range of keys and query: i64
   FlashScratch::Part best;                     ///< per query: lanes of the largest scores of a tile

@@ -68,14 +68,14 @@ Value DecodeTask::sharedFloats() {
   return f.mul(f.mul(f.extent(axes.batch), chunkCount(f, axes, shape)), partial.size);
 }
 
-/// Whether `value` is read, along `element`, at the element's own index and nowhere else.
+/// Reads of `value` that lie, along `element`, at the element's own index (or its partner's in a rope), wherever the key is.
 static void collectRows(FunctionScope &f, Value value, StringAttr element, SmallVectorImpl<DecodeOperand::Row> &rows) {
   Operation *op = value.getDefiningOp();
   if (!op || !valueType(value).hasAxis(element))
     return;
   auto read = dyn_cast<ReadOp>(op);
   if (!read) {
-    if (!isa<MapOp, SelectOp, WhereOp>(op)) // Others may read at other points.
+    if (!isa<MapOp, SelectOp, WhereOp, RopeOp>(op)) // Others may read at other points.
       return;
     for (Value operand : op->getOperands())
       if (isa<ValueType>(operand.getType()))
@@ -142,8 +142,18 @@ static Value scaleOf(Value value, ArrayRef<Value> factors) {
   return {};
 }
 
+/// Whether elements along `element` are turned in pairs somewhere in `value`.
+static bool turns(Value value, StringAttr element) {
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<MapOp, SelectOp, WhereOp, RopeOp>(op) || !valueType(value).hasAxis(element))
+    return false;
+  return isa<RopeOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isa<ValueType>(operand.getType()) && turns(operand, element);
+         });
+}
+
 DecodeOperand::DecodeOperand(FunctionScope &f, Value value, StringAttr element, StringAttr keyAxis)
-    : value(value), element(element) {
+    : value(value), element(element), isTurned(turns(value, element)) {
   collectFactors(value, element, keyAxis, factors);
   collectRows(f, value, element, rows);
 }
@@ -172,6 +182,9 @@ DecodeTask::DecodeTask(FunctionScope &f, StageOp stage, FlashOp flash, const Fla
   for (StringAttr contracted : axes.contracted) {
     query.push_back(perQuery(f.add(roundedUp(f, f.extent(contracted), shape.lanes), f.i64(shape.lanes))));
     raw.push_back(perQuery(tilePitch));
+    Value row = roundedUp(f, f.extent(contracted), shape.lanes);
+    bool isTurned = operands[turned.size()].isTurned;
+    turned.push_back(isTurned ? FlashScratch::Part{reserve(f.mul(row, f.i64(shape.tile))), row} : FlashScratch::Part());
   }
   for (unsigned range = 0; range < flash.getNumRanges(); ++range) {
     lower.push_back(perQuery(f.i64(2)));

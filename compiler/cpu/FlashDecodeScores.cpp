@@ -50,18 +50,46 @@ Value DecodeTask::elementLanes(unsigned operand, unsigned slot) {
   return arith::SelectOp::create(f.builder(), f.loc(), expressions.asLanes(present), datum.value, floats(0.0));
 }
 
+/// Keys with a rope are evaluated once for all queries.
+void DecodeTask::turnKeys(unsigned term, const Tile &tile) {
+  StringAttr contracted = axes.contracted[term];
+  const FlashScratch::Part &part = turned[term];
+  std::optional<int64_t> known = f.constantExtent(contracted);
+  bool isWhole = known && *known % shape.lanes == 0;
+  auto turn = [&](bool isSimple) {
+    loop(tile.low, tile.high, 1, [&](Value key) {
+      Kept kept = isSimple ? keptOf(term, tile, key) : Kept();
+      loop(f.i64(0), part.pitch, shape.lanes, [&](Value first) {
+        bindKey(f.add(tile.start, key));
+        if (isSimple)
+          setKept(term, kept);
+        Value mask = isWhole ? Value() : maskBelow(f, first, f.extent(contracted), shape.lanes);
+        expressions.bindLanes(contracted, {first}, {mask});
+        f.store(elementLanes(term, 0), scratch, f.add(at(part, key), first));
+      });
+    });
+  };
+  if (simple)
+    when(simple, [&] { turn(true); }, [&] { turn(false); });
+  else
+    turn(true);
+}
+
 /// queries x keys sums in lanes of elements, the keys of a query next to each other.
 FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Value firstQuery, Value key, bool isSimple) {
   OpBuilder &b = f.builder();
   StringAttr contracted = axes.contracted[term];
   Value extent = f.extent(contracted), lanes = f.i64(shape.lanes);
   Value whole = f.mul(f.div(extent, lanes), lanes);
-  Values keys;
+  bool isTurned = operands[term].isTurned;
+  Values keys, turnedRows;
   SmallVector<Kept> kept;
   for (int64_t k = 0; k < shape.keys; ++k) { // Behind the last key, the last one again.
     Value inTile = f.min(f.add(key, f.i64(k)), f.sub(tile.high, f.i64(1)));
     keys.push_back(f.add(tile.start, inTile));
-    kept.push_back(isSimple ? keptOf(term, tile, inTile) : Kept());
+    kept.push_back(isSimple && !isTurned ? keptOf(term, tile, inTile) : Kept());
+    if (isTurned)
+      turnedRows.push_back(at(turned[term], inTile));
   }
   Values queryRows;
   for (int64_t q = 0; q < shape.queries; ++q)
@@ -69,6 +97,10 @@ FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Valu
   auto step = [&](Value first, Value mask, ValueRange sums) {
     Values elements, next;
     for (int64_t k = 0; k < shape.keys; ++k) {
+      if (isTurned) {
+        elements.push_back(loadLanes(scratch, f.add(turnedRows[k], first)));
+        continue;
+      }
       expressions.enter(nullptr);
       bindKey(keys[k]);
       if (isSimple)
@@ -103,7 +135,8 @@ FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Valu
 
 void DecodeTask::emitDot(unsigned term, const Tile &tile, Value firstQuery, Value key) {
   SmallVector<Type> types(shape.queries * shape.keys, vectorType);
-  Values sums = choose(simple, types, [&](bool isSimple) { return products(term, tile, firstQuery, key, isSimple); });
+  Value condition = operands[term].isTurned ? Value() : simple;
+  Values sums = choose(condition, types, [&](bool isSimple) { return products(term, tile, firstQuery, key, isSimple); });
   sums.resize(llvm::alignTo(sums.size(), shape.lanes), floats(0.0));
   for (int64_t first = 0; first < shape.queries * shape.keys; first += shape.lanes) {
     ArrayRef<Value> some = ArrayRef<Value>(sums).slice(first, shape.lanes);

@@ -27,10 +27,13 @@ struct Decide : attn::impl::DecideBase<Decide> {
     llvm::Expected<std::vector<StageSchedule>> given = parseSchedules(schedule);
     if (!given)
       return fail(given.takeError());
+    // What comes next on these reads keys as they are.
+    auto route = module->getAttrOfType<StringAttr>("attn.route");
+    bool turnsKeys = !found->isCuda() && !(route && route.getValue() == "halide");
     ScheduleChooser chooser(std::move(*found), std::move(*given));
     for (ProgramOp program : llvm::to_vector(module.getOps<ProgramOp>())) {
       makeAbsenceExplicit(program);
-      FailureOr<KernelOp> kernel = Decider(program, chooser).run();
+      FailureOr<KernelOp> kernel = Decider(program, chooser, turnsKeys).run();
       if (failed(kernel))
         return signalPassFailure();
       program.erase();

@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace attn;
 
-Decider::Decider(ProgramOp program, ScheduleChooser &chooser)
-    : program(program), chooser(chooser), signature(program), block(program.getBody().front()),
+Decider::Decider(ProgramOp program, ScheduleChooser &chooser, bool turnsKeys)
+    : program(program), chooser(chooser), turnsKeys(turnsKeys), signature(program), block(program.getBody().front()),
       dependences(block, progress), layout(program), builder(program) {
   kernel = KernelOp::create(builder, program.getLoc(), program.getSymNameAttr(), program.getArgsAttr(),
                             program.getAxesAttr(), program.getFactsAttr(), program.getPreciseAttr());
@@ -145,6 +145,8 @@ LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
   progress.running.insert(op);
   // What joins this stage does not join those that come before it.
   llvm::SaveAndRestore outer(progress.joined, {});
+  if (auto flash = dyn_cast<FlashOp>(op); flash && failed(joinRopes(flash)))
+    return failure();
   if (failed(storeAll([&] { return dependences.leavesOf(op, {}); })))
     return failure();
   auto contract = dyn_cast<ContractOp>(op);
@@ -182,6 +184,8 @@ bool Decider::readsBuffer(Value value) const {
   if (auto found = progress.stored.find(value); found != progress.stored.end())
     return isa_and_nonnull<BufferOp>(found->second.ref.getDefiningOp());
   Operation *op = value.getDefiningOp();
+  if (auto rope = dyn_cast<RopeOp>(op)) // Its angles are beside the point.
+    return readsBuffer(rope.getValue());
   if (auto take = dyn_cast<TakeOp>(op))
     return readsBuffer(take.getValue());
   return llvm::any_of(valuesReadBy(op), [&](Value operand) { return readsBuffer(operand); });
@@ -194,6 +198,36 @@ LogicalResult Decider::storeUnlessPlain(Value value, StringRef name) {
 /// One angle serves all heads.
 LogicalResult Decider::storeAngles(RopeOp rope) {
   return failure(failed(storeUnlessPlain(rope.getCos(), "cos")) || failed(storeUnlessPlain(rope.getSin(), "sin")));
+}
+
+/// Keys that are read and turned are turned as they are loaded, by angles that are stored; keys of a projection are turned
+/// where they are computed.
+LogicalResult Decider::joinRopes(FlashOp flash) {
+  SmallVector<Value> work(flash.getKeys());
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (progress.stored.contains(value))
+      continue;
+    if (isPointwise(op))
+      llvm::append_range(work, op->getOperands());
+    auto rope = dyn_cast_or_null<RopeOp>(op);
+    Dependences::Values leaves;
+    if (rope)
+      dependences.collectLeaves(rope.getValue(), {}, leaves);
+    if (!rope || !leaves.empty() || readsBuffer(rope.getValue()))
+      continue;
+    if (!turnsKeys) {
+      remarkMissed(op->getLoc(), "keys are turned in a stage of their own, and stored",
+                   "a fused pass reads them as they are on this target or route", "keep turned keys in the cache");
+      continue;
+    }
+    if (failed(storeAngles(rope)))
+      return failure();
+    if (isPlainRead(rope.getCos()) && isPlainRead(rope.getSin()))
+      progress.joined.insert(op);
+  }
+  return success();
 }
 
 FailureOr<StageShape> Decider::prepare(Operation *op) {

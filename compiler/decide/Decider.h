@@ -18,7 +18,8 @@ namespace attn {
 
 class Decider {
 public:
-  Decider(ProgramOp program, ScheduleChooser &chooser);
+  /// `turnsKeys`: a fused attention can apply a rope to keys that it reads.
+  Decider(ProgramOp program, ScheduleChooser &chooser, bool turnsKeys);
 
   /// Puts the kernel in front of the program. On failure a diagnostic says why.
   mlir::FailureOr<KernelOp> run();
@@ -48,6 +49,7 @@ private:
   llvm::SmallVector<mlir::Operation *> rowOpsOf(const Output &output) const;
   LogicalResult storeUnlessPlain(Value value, llvm::StringRef name);
   LogicalResult storeAngles(RopeOp rope);
+  LogicalResult joinRopes(FlashOp flash);
 
   /// One stage: `op` (or null), then what its outputs say.
   LogicalResult emitStage(mlir::Operation *op, StageShape kind, llvm::ArrayRef<Output> outputs,
@@ -64,6 +66,7 @@ private:
 
   ProgramOp program;
   ScheduleChooser &chooser;
+  bool turnsKeys;
   Signature signature;
   mlir::Block &block;
   Progress progress;

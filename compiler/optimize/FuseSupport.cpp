@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/optimize/FuseSupport.h"
-#include "compiler/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
@@ -96,18 +95,6 @@ private:
 };
 } // namespace
 
-/// Keys that are read and turned; those of a projection are turned where they are computed.
-static void remarkTurned(Value key) {
-  Operation *op = key.getDefiningOp();
-  if (auto rope = dyn_cast_or_null<RopeOp>(op)) {
-    if (reads<ReadOp>(rope.getValue()) && !reads<ContractOp>(rope.getValue()))
-      remarkMissed(rope.getLoc(), "keys are turned in a stage of their own, and stored", "a fused pass reads them as they are",
-                   "keep turned keys in the cache");
-  } else if (isPointwise(op)) {
-    llvm::for_each(op->getOperands(), remarkTurned);
-  }
-}
-
 FlashOp attn::buildFlash(OpBuilder &builder, Location loc, const FlashPlan &plan) {
   AxisList keyAxes = axisNames(plan.over);
   SmallVector<ScoreTerm> terms = findTerms(plan.score, keyAxes);
@@ -116,7 +103,6 @@ FlashOp attn::buildFlash(OpBuilder &builder, Location loc, const FlashPlan &plan
   for (ScoreTerm term : terms) {
     queries.push_back(term.query);
     keys.push_back(term.key);
-    remarkTurned(term.key);
     contracted.push_back(term.contract.getOver());
   }
   ValueType score = valueType(plan.score);
