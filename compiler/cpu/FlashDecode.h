@@ -97,9 +97,19 @@ private:
   std::pair<Value, Value> startQueries(Value from, Value to);
   std::pair<Value, Value> boundsOf(unsigned range);
   void packQueries();
-  Value locateRows(Value low, Value high);
   void emitChunk(Value entry, Value chunk);
   void emitTile(const Tile &tile);
+
+  // FlashDecodeRows.cpp: where keys and values lie.
+  Value locateRows(Value low, Value high);
+  Value storeFactors(const Tile &tile);
+  Kept keptOf(unsigned operand, const Tile &tile, Value key);
+  void setKept(unsigned operand, const Kept &kept);
+  Value rowOf(unsigned operand, unsigned row, Value key);
+  Value scalesOf(unsigned operand);
+  void prefetch(unsigned operand, Value from, Value to);
+  void prefetchValues(const Tile &tile, Value firstQuery, Value key);
+  void prefetchKeys(const Tile &tile, Value firstQuery, Value first);
 
   // FlashDecodeScores.cpp: from keys to weights.
   void turnKeys(unsigned term, const Tile &tile);
@@ -139,14 +149,6 @@ private:
   /// Emits `body` for both: with what is kept of keys, or anew. `condition` null: always with.
   Values choose(Value condition, mlir::TypeRange types, llvm::function_ref<Values(bool)> body);
   void bindKey(Value key);
-  Value storeFactors(const Tile &tile);
-  Kept keptOf(unsigned operand, const Tile &tile, Value key);
-  void setKept(unsigned operand, const Kept &kept);
-  Value rowOf(unsigned operand, unsigned row, Value key);
-  Value scalesOf(unsigned operand);
-  void prefetch(unsigned operand, Value from, Value to);
-  void prefetchValues(const Tile &tile, Value firstQuery, Value key);
-  void prefetchKeys(const Tile &tile, Value firstQuery, Value first);
   Value elementLanes(unsigned operand, unsigned slot);
   Value at(const FlashScratch::Part &part, Value number) { return f.add(part.offset, f.mul(number, part.pitch)); }
   Value loadFloat(Value base, Value offset) { return f.load(f.builder().getF32Type(), base, offset); }
