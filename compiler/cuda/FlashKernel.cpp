@@ -98,8 +98,8 @@ LogicalResult FlashKernel::emitEntry(Expressions &x, Value firstRow) {
   from = f.mul(chunk->number, length);
   end = f.min(f.add(from, length), keys);
   LogicalResult result = success();
-  f.when(f.less(chunk->number, chunk->partials.chunks(f, keys)),
-         [&] { inScope(x, [&] { result = emitTile(x, firstRow); }); });
+  // The first chunk is there even of no keys.
+  f.when(f.less(from, f.max(keys, f.i64(1))), [&] { inScope(x, [&] { result = emitTile(x, firstRow); }); });
   return result;
 }
 
@@ -321,7 +321,7 @@ FlashKernel::State FlashKernel::walk(Expressions &x, bool isCareful) {
   return state;
 }
 
-/// One key tile and the warp's rows, when they see any of it.
+/// One key tile and the warp's rows, when they see any of it. Of few queries, most warps have none.
 FlashKernel::State FlashKernel::work(const Tile &tile, State state, bool isCareful) {
   auto worked = [&] {
     State next = state;
@@ -336,8 +336,9 @@ FlashKernel::State FlashKernel::work(const Tile &tile, State state, bool isCaref
     }
     return next.flat();
   };
-  if (!hasBounds())
+  Value sees = hasBounds() ? seesTile(warpExtremes, tile.first) : chunk ? hasRows : Value();
+  if (!sees)
     return state.with(worked());
   Values flat = state.flat();
-  return state.with(f.choose(seesTile(warpExtremes, tile.first), ValueRange(flat).getTypes(), worked, [&] { return flat; }));
+  return state.with(f.choose(sees, ValueRange(flat).getTypes(), worked, [&] { return flat; }));
 }

@@ -152,6 +152,7 @@ private:
   Value lastColumn; ///< lane % 4 * 2, as i32
   std::vector<Row> rows;
   llvm::SmallVector<Extremes> warpExtremes, blockExtremes; ///< per range
+  Value hasRows;    ///< whether the warp has any (i1)
   const KeyChunk *chunk; ///< null: all keys
   Value entry;    ///< number of the batch entry (i64)
   Value keys;     ///< how many there are (i64)

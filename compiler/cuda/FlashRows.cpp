@@ -16,6 +16,7 @@ Value FlashKernel::rowNumber(Value firstRow, unsigned row, Value thread) {
 /// A row that does not exist computes what the last one does, and stores nothing.
 void FlashKernel::makeRows(Expressions &x, Value firstRow) {
   Value count = rowCount(x), last = f.sub(count, f.i64(1));
+  hasRows = f.less(f.add(firstRow, t.widen(t.mul(t.warp(), tiling.warpRows()))), count);
   for (int64_t i = 0; i < tiling.threadRows(); ++i) {
     Value number = rowNumber(firstRow, i, t.thread());
     Row row{x, f.less(number, count), {}, {}};

@@ -41,6 +41,6 @@ Value Partials::bytes(FunctionScope &f) const {
 }
 
 Value Partials::place(FunctionScope &f, Value query, Value chunk) const {
-  Value number = f.add(f.mul(query, mostChunks(f)), chunk);
+  Value number = f.add(f.mul(chunk, f.mul(f.extent(axes.batch), queries(f))), query);
   return f.address(f.sharedScratch(), f.mul(number, offset(f, axes.widths.size())), f.builder().getF32Type());
 }

@@ -71,7 +71,8 @@ std::unique_ptr<DeviceStage> attn::makeRowStage(StageOp stage) { return std::mak
 //===----------------------------------------------------------------------===//
 
 LogicalResult RowTask::emit(Value query, const KeyChunk *chunk, Filter takes) {
-  auto emitHere = [&] {
+  return forQuery(query, takes, [&] {
+    keyCount = axes.keyCount(x);
     findKeys(chunk);
     forPasses([&](Value firstElement) {
       Values state = walk(firstElement, chunk);
@@ -80,21 +81,15 @@ LogicalResult RowTask::emit(Value query, const KeyChunk *chunk, Filter takes) {
       else
         finish(firstElement, state);
     });
-  };
-  return forQuery(query, takes, [&] {
-    keyCount = axes.keyCount(x);
-    if (!chunk)
-      return emitHere();
-    f.when(f.less(chunk->number, chunk->partials.chunks(f, keyCount)), [&] { inScope(x, emitHere); });
   });
 }
 
-/// The keys that the task takes and the query may see.
+/// The keys that the task takes and the query may see: none of a chunk that the entry does not have.
 void RowTask::findKeys(const KeyChunk *chunk) {
   Value from = f.i64(0), end = keyCount;
   if (chunk) {
     Value length = chunk->partials.chunkKeys(f, keyCount);
-    from = f.mul(chunk->number, length);
+    from = f.min(f.mul(chunk->number, length), keyCount);
     end = f.min(f.add(from, length), keyCount);
   }
   firstKey = end;

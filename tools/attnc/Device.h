@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include <memory>
 
 namespace attnc {
@@ -35,8 +36,9 @@ public:
   virtual void reorder(uint64_t seed) {}
 };
 
-/// Executes PTX without a GPU. Whatever a kernel does wrong is a fault, races and uninitialised reads among it.
-std::unique_ptr<Device> makeSimulator();
+/// Executes PTX without a GPU. Whatever a kernel does wrong is a fault, races and uninitialised reads among it. `counts`
+/// gets an object for each launch, with what docs/ptx-simulator.md says; null: nobody counts.
+std::unique_ptr<Device> makeSimulator(llvm::json::Array *counts = nullptr);
 /// The first CUDA device of this machine; an error says why there is none.
 llvm::Expected<std::unique_ptr<Device>> openGpu();
 

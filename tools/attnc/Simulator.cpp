@@ -12,6 +12,7 @@ using namespace attnc;
 namespace {
 class Simulator : public Device {
 public:
+  explicit Simulator(llvm::json::Array *counts) : counts(counts) {}
   std::string name() const override { return "the PTX simulator"; }
 
   llvm::Expected<uint64_t> allocate(llvm::StringRef name, size_t bytes, bool readOnly) override {
@@ -89,6 +90,14 @@ private:
     auto report = ptx::launch(**program, memory, how);
     if (!report)
       return report.takeError();
+    if (counts) {
+      llvm::json::Object count = std::move(*report->toJson().getAsObject());
+      count["kernel"] = launch.kernel;
+      count["blocks"] = launch.blocks;
+      count["threads"] = launch.threads;
+      count["shared_bytes"] = launch.shared_bytes;
+      counts->push_back(std::move(count));
+    }
     llvm::raw_string_ostream text(faults);
     if (!report->clean())
       text << "kernel " << launch.kernel << " in the PTX simulator:\n";
@@ -124,6 +133,7 @@ private:
 
   static constexpr attn_cuda launcher = {startKernel, allocateWorkspace, releaseWorkspace};
 
+  llvm::json::Array *counts;
   ptx::Device memory;
   uint64_t seed = 0;
   std::map<const attn_cuda_module *, std::unique_ptr<ptx::Module>> modules;
@@ -132,4 +142,4 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Device> attnc::makeSimulator() { return std::make_unique<Simulator>(); }
+std::unique_ptr<Device> attnc::makeSimulator(llvm::json::Array *counts) { return std::make_unique<Simulator>(counts); }
