@@ -114,6 +114,7 @@ private:
     const Access *access;
     mlir::Value offset;     ///< i64 or lanes; without the lane step when that is linear
     mlir::Value laneStride; ///< set when the place is linear along the lanes
+    bool isBackwards = false; ///< each lane lies that much before the one in front of it
     mlir::Value inRange;    ///< null: always
     bool lanes = false;
   };
@@ -142,6 +143,8 @@ private:
   void addFactor(Place &place, mlir::ValueRange indices, size_t factor, bool mayBeLinear, unsigned slot);
   void addTerm(Place &place, mlir::Value index, mlir::Value stride);
   bool linearAlongLanes(mlir::Value index) const;
+  /// By how much an index grows from lane to lane; nothing where that isn't known, or not the same everywhere.
+  std::optional<int64_t> laneStep(mlir::Value index) const;
   mlir::Value loadScalar(const Place &place, mlir::Type type);
   mlir::Value loadLanes(const Place &place, mlir::Type type, unsigned slot);
   mlir::Value gather(const Place &place, mlir::Type type, mlir::Value mask);

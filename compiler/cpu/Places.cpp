@@ -23,6 +23,39 @@ bool Expressions::linearAlongLanes(Value index) const {
   return scope && !scope->indices.count(own.getAxisAttr());
 }
 
+/// A scalar of a map; `steps` are those of its operands.
+static std::optional<int64_t> scalarStep(Operation &op, const llvm::DenseMap<Value, std::optional<int64_t>> &steps) {
+  SmallVector<int64_t> operands;
+  for (Value operand : op.getOperands()) {
+    std::optional<int64_t> step = steps.lookup(operand);
+    if (!step)
+      return std::nullopt;
+    operands.push_back(*step);
+  }
+  if (llvm::all_of(operands, [](int64_t step) { return step == 0; }))
+    return 0;
+  if (isa<arith::AddIOp>(op))
+    return operands[0] + operands[1];
+  return isa<arith::SubIOp>(op) ? std::optional(operands[0] - operands[1]) : std::nullopt;
+}
+
+std::optional<int64_t> Expressions::laneStep(Value index) const {
+  if (!alongLanes(valueType(index).getAxes()))
+    return 0;
+  if (linearAlongLanes(index))
+    return 1;
+  auto map = index.getDefiningOp<MapOp>();
+  if (!map)
+    return std::nullopt;
+  Block &body = map.getBody().front();
+  llvm::DenseMap<Value, std::optional<int64_t>> steps;
+  for (auto [scalar, input] : llvm::zip(body.getArguments(), map.getInputs()))
+    steps[scalar] = laneStep(input);
+  for (Operation &op : body.without_terminator())
+    steps[op.getResult(0)] = scalarStep(op, steps);
+  return steps.lookup(body.getTerminator()->getOperand(0));
+}
+
 void Expressions::addTerm(Place &place, Value index, Value stride) {
   OpBuilder &b = f.builder();
   Value term[] = {index, stride};
@@ -67,6 +100,16 @@ void Expressions::addFactor(Place &place, ValueRange indices, size_t i, bool may
     Value within = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::ult, sides[0], sides[1]);
     place.inRange = both(place.inRange, within);
   }
+  // From lane to lane one further, or one back: the first lane tells where the vector is.
+  std::optional<int64_t> step = mayBeLinear && !access.packs[i] ? laneStep(index) : std::nullopt;
+  if ((step == 1 || step == -1) && isa<VectorType>(at.value.getType())) {
+    place.isBackwards = step == -1;
+    Value first = vector::ExtractOp::create(f.builder(), f.loc(), at.value, ArrayRef<int64_t>{0});
+    place.offset = f.add(place.offset, f.mul(first, stride));
+    place.laneStride = stride;
+    place.lanes = true;
+    return;
+  }
   addTerm(place, access.packs[i] ? packedStart(access.packs[i], index, slot) : at.value, stride);
 }
 
@@ -97,6 +140,8 @@ Value Expressions::laneOffsets(const Place &place) {
   if (!place.laneStride)
     return offsets;
   Value steps = arith::MulIOp::create(f.builder(), f.loc(), f.iota(lanes), asLanes(place.laneStride));
+  if (place.isBackwards)
+    return arith::SubIOp::create(f.builder(), f.loc(), offsets, steps);
   return arith::AddIOp::create(f.builder(), f.loc(), offsets, steps);
 }
 
@@ -135,6 +180,13 @@ Value Expressions::gather(const Place &place, Type memory, Value mask) {
                                      ValueRange{nothing}, alignmentFor(f, memory));
 }
 
+/// The last lane first.
+static Value backwards(FunctionScope &f, Value vector) {
+  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
+  auto order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, lanes)));
+  return vector::ShuffleOp::create(f.builder(), f.loc(), vector, vector, order);
+}
+
 Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
   OpBuilder &b = f.builder();
   auto type = f.vectorOf(lanes, memory);
@@ -143,12 +195,15 @@ Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
     mask = asLanes(mask);
   if (!place.laneStride)
     return gather(place, memory, mask);
+  auto inOrder = [&](Value vector) { return place.isBackwards ? backwards(f, vector) : vector; };
   auto contiguous = [&]() -> Value {
+    Value first = place.isBackwards ? f.sub(place.offset, f.i64(lanes - 1)) : place.offset;
     if (!mask)
-      return f.load(type, place.access->address, place.offset, place.access->constant);
+      return inOrder(f.load(type, place.access->address, first, place.access->constant));
     Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(type));
-    Value address = f.address(place.access->address, place.offset, memory);
-    return LLVM::MaskedLoadOp::create(b, f.loc(), type, address, mask, nothing, alignmentFor(f, memory), UnitAttr());
+    Value address = f.address(place.access->address, first, memory);
+    return inOrder(LLVM::MaskedLoadOp::create(b, f.loc(), type, address, inOrder(mask), nothing, alignmentFor(f, memory),
+                                              UnitAttr()));
   };
   if (isUnit(place.laneStride))
     return contiguous();
@@ -180,12 +235,14 @@ void Expressions::remarkGather(ReadOp op, const Place &place) {
   std::string what = "elements of " + name.str() + " are gathered one by one";
   if (!place.laneStride)
     return remarkMissed(op.getLoc(), what, "the place along the vectors is computed");
-  auto linear = llvm::find_if(op.getIndices(), [&](Value index) { return linearAlongLanes(index); });
+  auto linear = llvm::find_if(op.getIndices(), [&](Value index) { return laneStep(index) != 0; });
   if (std::next(linear) == op.getIndices().end())
     return;
-  StringRef axis = (*linear).getDefiningOp<IndexOp>().getAxis();
-  remarkMissed(op.getLoc(), what, "vectors run along " + axis + ", which is not its last dimension",
-               "store " + name + " with " + axis + " last");
+  auto own = (*linear).getDefiningOp<IndexOp>();
+  if (!own)
+    return remarkMissed(op.getLoc(), what, "vectors do not run along its last dimension");
+  remarkMissed(op.getLoc(), what, "vectors run along " + own.getAxis() + ", which is not its last dimension",
+               "store " + name + " with " + own.getAxis() + " last");
 }
 
 Datum Expressions::locate(ReadOp op) {
@@ -257,7 +314,7 @@ void Expressions::storeLanes(const Place &place, Value value, Value mask) {
     Value address = f.address(place.access->address, place.offset, memory);
     LLVM::MaskedStoreOp::create(b, f.loc(), value, address, mask, alignmentFor(f, memory));
   };
-  if (!place.laneStride)
+  if (!place.laneStride || place.isBackwards)
     return scatter();
   if (isUnit(place.laneStride))
     return contiguous();
