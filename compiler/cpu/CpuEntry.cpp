@@ -38,8 +38,8 @@ private:
       texts.push_back(tables.text(condition));
     lengths = tables.table(texts, "lengths");
     if (find(".fits"))
-      limits = tables.table({tables.text("at most 2^27 elements along an axis, and strides within 2^31: Halide counts in "
-                                         "32 bits (--route=mlir takes any)")},
+      limits = tables.table({tables.text("at most 2^27 elements along an axis, and strides and tiles within 2^31: Halide "
+                                         "counts in 32 bits (--route=mlir takes any)")},
                             "limits");
     for (StageOp stage : layout.getKernel().getBody().getOps<StageOp>()) {
       std::string symbol = (".stage" + llvm::Twine(stages++)).str();

@@ -34,8 +34,8 @@ Expr ChunkPipeline::largestExtent(size_t output, int dimension) const {
   return isWidth ? (width() + mixWidth() - 1) / mixWidth() * mixWidth() : (queryCount() + queries - 1) / queries * queries;
 }
 
-Expr ChunkPipeline::largestParam(const std::string &name) const {
-  return name == keys.name() ? Expr(int(plan.chunk)) : Expr();
+std::map<std::string, Expr> ChunkPipeline::largestParams() const {
+  return {{firstKey.name(), keyCount()}, {keys.name(), int(plan.chunk)}};
 }
 
 /// Behind the last key of the chunk, that key.
@@ -56,7 +56,7 @@ Func ChunkPipeline::defineDot(size_t term) {
   RDom blocks(0, (extent + lanes - 1) / lanes, "block_of_row" + number);
   Expr element = blocks * lanes + l;
   sums(l, k, x) = 0.0f;
-  sums(l, k, x) += row(element, x) * padded(element, keyElement(term, keyAt(k), within(element)));
+  sums(l, k, x) += row(element, x) * padded(element, keyElement(term, keyAt(k), element));
   queryRows.push_back(row);
   products.push_back(sums);
   blocksOfRow.push_back(blocks);
@@ -188,3 +188,6 @@ Expr MergePipeline::largestExtent(size_t output, int dimension) const {
       return inputs.extent(axis.extent);
   return Expr(1);
 }
+
+/// No memory depends on how many chunks there are.
+std::map<std::string, Expr> MergePipeline::largestParams() const { return {}; }

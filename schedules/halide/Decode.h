@@ -21,7 +21,9 @@ public:
   /// The part's own: the first key and the number of keys.
   std::vector<Halide::Argument> arguments() const override;
   Expr largestExtent(size_t output, int dimension) const override;
-  Expr largestParam(const std::string &name) const override;
+  std::map<std::string, Expr> largestParams() const override;
+  Halide::Param<int32_t> &firstKeyParam() { return firstKey; }
+  Halide::Param<int32_t> &keysParam() { return keys; }
 
 private:
   // Decode.cpp: what is computed.
@@ -61,6 +63,7 @@ public:
   /// The part's own: maximum, sum and mixes by chunk, and the number of chunks.
   std::vector<Halide::Argument> arguments() const override;
   Expr largestExtent(size_t output, int dimension) const override;
+  std::map<std::string, Expr> largestParams() const override;
 
 private:
   Halide::Param<int32_t> chunks{"chunks"};

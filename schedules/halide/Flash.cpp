@@ -44,6 +44,11 @@ Expr FlashPipeline::largestExtent(size_t output, int dimension) const {
   return isWidth ? width() : plan.queries.empty() ? Expr(1) : Expr(int(plan.queryTile));
 }
 
+std::map<std::string, Expr> FlashPipeline::largestParams() const {
+  Expr all = (keyCount() + keyTile - 1) / keyTile;
+  return {{firstBlock.name(), all}, {blocks.name(), all}};
+}
+
 /// The key with a number in a block; behind the last key, the last one.
 Expr FlashPipeline::keyAt(const Expr &block, const Expr &number) const {
   return max(min(likely(block * keyTile + number), keyCount() - 1), 0);

@@ -23,6 +23,7 @@ public:
   /// The part's own: the first block and the number of blocks.
   std::vector<Halide::Argument> arguments() const override;
   Expr largestExtent(size_t output, int dimension) const override;
+  std::map<std::string, Expr> largestParams() const override;
   Halide::Param<int32_t> &firstBlockParam() { return firstBlock; }
   Halide::Param<int32_t> &blocksParam() { return blocks; }
 

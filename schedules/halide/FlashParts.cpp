@@ -94,7 +94,7 @@ Expr FlashParts::queryElement(size_t term, const Expr &query, const Expr &elemen
 
 Expr FlashParts::keyElement(size_t term, const Expr &key, const Expr &element) const {
   Points points = pointsAt(Expr(), key);
-  points.bind(plan.terms[term].over, element);
+  points.bind(plan.terms[term].over, max(min(likely(element), inputs.extent(plan.terms[term].extent) - 1), 0));
   return points.orZero(plan.terms[term].key);
 }
 

@@ -35,8 +35,8 @@ public:
   virtual std::vector<Halide::Argument> arguments() const = 0;
   /// The most that an output's dimension has in a task, by the number of the output.
   virtual Halide::Expr largestExtent(size_t output, int dimension) const = 0;
-  /// The most that a parameter of the part's own is; undefined where nothing is known.
-  virtual Halide::Expr largestParam(const std::string & /*name*/) const { return Halide::Expr(); }
+  /// The most that the part's own numbers are, by name; the least is 0.
+  virtual std::map<std::string, Halide::Expr> largestParams() const = 0;
   /// The same to be given values, by programs that run the pipeline in their own process.
   StageInputs &stageInputs() { return inputs; }
   const std::vector<Halide::Func> &results() const { return outputs; }
@@ -62,6 +62,7 @@ protected:
   Expr isInRanges(const Expr &query, const Expr &key) const;
   /// The element of a query's row of a term, with what multiplies the score.
   Expr queryElement(size_t term, const Expr &query, const Expr &element) const;
+  /// At an element that may lie behind the last, which it repeats.
   Expr keyElement(size_t term, const Expr &key, const Expr &element) const;
   /// A value at an element that may lie behind the last, which it repeats.
   Expr rawValue(size_t mix, const Expr &element, const Expr &key) const;

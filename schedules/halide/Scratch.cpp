@@ -29,8 +29,7 @@ private:
     for (Param<int64_t> &scalar : parts.stageInputs().scalars)
       if (scalar.name() == variable->name)
         return scalar;
-    Expr largest = parts.largestParam(variable->name);
-    return largest.defined() ? largest : Expr(variable);
+    return variable;
   }
 
   /// Of results: a task begins at a multiple of its size, so it may as well begin at 0.
@@ -50,7 +49,10 @@ private:
 /// The peak of a statement: allocations end with their bodies, one statement follows the other.
 class Peak : public IRVisitor {
 public:
-  explicit Peak(FlashParts &parts) : resolver(parts) {}
+  explicit Peak(FlashParts &parts) : resolver(parts) {
+    for (const auto &[name, most] : parts.largestParams())
+      ranges.push(name, Interval(0, most));
+  }
 
   Expr of(const Stmt &body) {
     Expr before = peak;

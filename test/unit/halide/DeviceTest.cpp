@@ -4,6 +4,7 @@
 // A causal attention with a window of NaN behind it: run through OpenCL where there is a device (PoCL makes one of the
 // processor), compiled for the others.
 //===----------------------------------------------------------------------===//
+#include "CausalPlan.h"
 #include "schedules/halide/Flash.h"
 
 #include <cmath>
@@ -14,35 +15,6 @@ using Halide::Buffer;
 using Halide::Target;
 
 namespace {
-
-/// softmax(q k / 4, over: T, where: t <= s) v
-StagePlan causalPlan() {
-  StagePlan plan;
-  plan.symbol = "causal";
-  plan.lanes = 8, plan.vectors = 2, plan.rows = 6, plan.queryTile = 32, plan.keyTile = 12;
-  for (const char *axis : {"S", "T", "E", "F"})
-    plan.scalars.push_back({PlanNumber::Extent, axis, {}, 0, PlanElement::I64});
-  plan.queries = {{"S", 0}}, plan.key = {"T", 1};
-  for (const char *name : {"q", "k", "v", "o"})
-    plan.tensors.push_back({name, {}, PlanElement::F32, {}, {0, 1}});
-  auto add = [&](PlanNode node) {
-    plan.nodes.push_back(node);
-    return int64_t(plan.nodes.size()) - 1;
-  };
-  auto index = [&](const char *axis) { return add({"index", PlanKind::I64, axis, 0, 0, 0, {}}); };
-  auto read = [&](int64_t tensor, int64_t a, int64_t b) {
-    return add({"read", PlanKind::F32, "", tensor, 0, 0, {a, b, -1, -1}});
-  };
-  int64_t s = index("S"), t = index("T"), e = index("E"), f = index("F");
-  plan.terms.push_back({read(0, s, e), read(1, t, e), "E", 2});
-  plan.mixes.push_back({read(2, t, f), "F", 3});
-  plan.score = add({"term", PlanKind::F32, "", 0, 0, 0, {}});
-  plan.queryFactor = add({"constant", PlanKind::F32, "", 0, 0, 0.25, {}});
-  int64_t one = add({"constant", PlanKind::I64, "", 0, 1, 0, {}});
-  plan.ranges.push_back({-1, add({"addi", PlanKind::I64, "", 0, 0, 0, {s, one}})});
-  plan.stores.push_back({3, add({"mix", PlanKind::F32, "", 0, 0, 0, {}}), -1, {"S", "F"}});
-  return plan;
-}
 
 constexpr int S = 45, T = 50, E = 17, F = 13;
 
