@@ -7,6 +7,7 @@
 
 #include "dialects/attn/Attn.h"
 #include "schedules/Tuning.h"
+#include "schedules/halide/CompileStage.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
@@ -53,6 +54,8 @@ FailureOr<TuningKey> Driver::tuningKey(ProgramOp program, llvm::StringRef target
   key.target = target.str();
   key.machine = found->cpu;
   key.compiler = "attnc " ATTN_VERSION ", LLVM " LLVM_VERSION_STRING;
+  if (hasHalide())
+    key.compiler += ", Halide";
   key.program = fingerprint(program);
   return key;
 }

@@ -147,6 +147,10 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
   if (isFlash && schedule.decodeQueries)
     say("decode_queries {0}, decode_chunk {1}: up to so many queries, tasks of so many keys", schedule.decodeQueries,
         schedule.decodeChunk);
+  if (schedule.route == Route::Halide)
+    say("route halide: given; what is predicted is meant for both routes");
+  else if (isFlash)
+    say("route mlir: vector code; which one is faster, only `attnc tune` can tell");
   say("predicted: {0:f2} times as long as the multiply-adds alone", predictedCost(schedule, facts, target));
   return lines;
 }

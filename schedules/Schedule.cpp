@@ -22,6 +22,10 @@ llvm::StringRef attn::stageShapeName(StageShape kind) {
   llvm_unreachable("all kinds are named");
 }
 
+llvm::StringRef attn::routeName(Route route) {
+  return route == Route::Halide ? "halide" : route == Route::Mlir ? "mlir" : "";
+}
+
 llvm::Expected<std::vector<StageSchedule>> attn::parseSchedules(llvm::StringRef text) {
   return parseYamlList<StageSchedule>(text, "schedule");
 }
@@ -37,7 +41,7 @@ std::string attn::printSchedules(llvm::ArrayRef<StageSchedule> stages) {
 bool Schedule::operator==(const Schedule &other) const {
   return lanes == other.lanes && vectors == other.vectors && rows == other.rows && queryTile == other.queryTile &&
          keyTile == other.keyTile && depthTile == other.depthTile && decodeQueries == other.decodeQueries &&
-         decodeChunk == other.decodeChunk;
+         decodeChunk == other.decodeChunk && route == other.route;
 }
 
 const StageSchedule *attn::findSchedule(llvm::ArrayRef<StageSchedule> given, llvm::StringRef kernel,
@@ -57,7 +61,8 @@ Schedule attn::completed(const Schedule &given, const Schedule &defaults) {
   return {pick(given.lanes, defaults.lanes),         pick(given.vectors, defaults.vectors),
           pick(given.rows, defaults.rows),           pick(given.queryTile, defaults.queryTile),
           pick(given.keyTile, defaults.keyTile),     pick(given.depthTile, defaults.depthTile),
-          pick(given.decodeQueries, defaults.decodeQueries), pick(given.decodeChunk, defaults.decodeChunk)};
+          pick(given.decodeQueries, defaults.decodeQueries), pick(given.decodeChunk, defaults.decodeChunk),
+          given.route == Route::Unsaid ? defaults.route : given.route};
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,6 +120,8 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
   for (auto [name, value] : ofDecode) // 0: no decode form.
     if (value < 0 || value > largestField)
       return refused(llvm::formatv("{0} {1} is not between 0 and {2}", name, value, largestField));
+  if (schedule.route == Route::Halide && (facts.kind != StageShape::Flash || target.isCuda()))
+    return refused("route halide is for flash stages on processors");
   if (llvm::Error error = checkRegisters(schedule, target))
     return error;
   if (facts.kind == StageShape::Nest)

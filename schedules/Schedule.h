@@ -17,6 +17,10 @@ namespace attn {
 enum class StageShape { Nest, Contract, Flash };
 llvm::StringRef stageShapeName(StageShape kind);
 
+/// Who generates the code of a stage. Unsaid: the compiler chooses.
+enum class Route { Unsaid, Mlir, Halide };
+llvm::StringRef routeName(Route route);
+
 struct Schedule {
   /// f32 elements of a vector. A power of two, at most the target's.
   int64_t lanes = 0;
@@ -38,6 +42,8 @@ struct Schedule {
   int64_t decodeQueries = 0;
   /// Flash: keys that one task of the decode form reads. Others do not read it.
   int64_t decodeChunk = 0;
+  /// Flash: who generates its code. Others do not read it.
+  Route route = Route::Unsaid;
 
   bool operator==(const Schedule &other) const;
   bool operator!=(const Schedule &other) const { return !(*this == other); }
@@ -56,6 +62,8 @@ struct StageFacts {
   StageShape kind = StageShape::Nest;
   /// Elements that a score sums over, and elements of a row of values. Of a contract the contracted elements.
   std::optional<int64_t> keyWidth, valueWidth;
+  /// Whether a search may give it another route.
+  bool hasRoutes = false;
 };
 
 /// The schedules in YAML: a list of stages. An error says what is wrong, and where.

@@ -24,6 +24,14 @@ struct ScalarEnumerationTraits<attn::StageShape> {
 };
 
 template <>
+struct ScalarEnumerationTraits<attn::Route> {
+  static void enumeration(IO &io, attn::Route &route) {
+    io.enumCase(route, "mlir", attn::Route::Mlir);
+    io.enumCase(route, "halide", attn::Route::Halide);
+  }
+};
+
+template <>
 struct MappingTraits<attn::StageSchedule> {
   static void mapping(IO &io, attn::StageSchedule &stage) {
     io.mapOptional("kernel", stage.kernel, std::string());
@@ -39,6 +47,7 @@ struct MappingTraits<attn::StageSchedule> {
     io.mapOptional("depth_tile", schedule.depthTile, int64_t());
     io.mapOptional("decode_queries", schedule.decodeQueries, int64_t());
     io.mapOptional("decode_chunk", schedule.decodeChunk, int64_t());
+    io.mapOptional("route", schedule.route, attn::Route::Unsaid);
   }
 };
 } // namespace llvm::yaml

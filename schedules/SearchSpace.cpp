@@ -96,5 +96,11 @@ std::vector<Schedule> attn::variants(const Schedule &from, const StageFacts &fac
     variants.add(&Schedule::decodeQueries, queries);
   for (int64_t chunk : {64, 128, 256, 512, 1024, 2048})
     variants.add(&Schedule::decodeChunk, chunk);
-  return variants.take();
+  std::vector<Schedule> all = variants.take();
+  if (facts.hasRoutes) {
+    Schedule other = from;
+    other.route = from.route == Route::Halide ? Route::Mlir : Route::Halide;
+    all.insert(all.begin(), other);
+  }
+  return all;
 }

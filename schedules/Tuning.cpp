@@ -48,6 +48,8 @@ std::string attn::scheduleKey(llvm::ArrayRef<StageSchedule> stages) {
     const Schedule &s = stage.schedule;
     text += llvm::formatv("{0}{1} {2}x{3}x{4} q{5} k{6} d{7} f{8} c{9}", text.empty() ? "" : "; ", stage.name, s.lanes,
                           s.vectors, s.rows, s.queryTile, s.keyTile, s.depthTile, s.decodeQueries, s.decodeChunk);
+    if (s.route == Route::Halide)
+      text += " halide";
   }
   return text;
 }

@@ -27,8 +27,11 @@ FailureOr<ScheduleAttr> ScheduleChooser::choose(Location loc, StringRef kernel, 
       return failure();
     }
   }
+  StringAttr route;
+  if (schedule.route != Route::Unsaid)
+    route = StringAttr::get(loc.getContext(), routeName(schedule.route));
   return ScheduleAttr::get(loc.getContext(), schedule.lanes, schedule.vectors, schedule.rows, schedule.queryTile,
-                           schedule.keyTile, schedule.depthTile, schedule.decodeQueries, schedule.decodeChunk);
+                           schedule.keyTile, schedule.depthTile, schedule.decodeQueries, schedule.decodeChunk, route);
 }
 
 LogicalResult ScheduleChooser::checkAllUsed(ModuleOp module) const {
@@ -95,10 +98,11 @@ std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
   std::vector<StageSchedule> all;
   module.walk([&](StageOp stage) {
     ScheduleAttr s = stage.getSchedule();
+    Route route = stage.getKind() != StageKind::Flash ? Route::Unsaid : stage->hasAttr("plans") ? Route::Halide : Route::Mlir;
     auto name = stage->getAttrOfType<StringAttr>("name");
     all.push_back({Signature(Signature::around(stage)).name.str(), name ? name.str() : "", stageShape(stage.getKind()),
                    {s.getLanes(), s.getVectors(), s.getRows(), s.getQueryTile(), s.getKeyTile(), s.getDepthTile(),
-                    s.getDecodeQueries(), s.getDecodeChunk()}});
+                    s.getDecodeQueries(), s.getDecodeChunk(), route}});
   });
   return all;
 }

@@ -13,27 +13,36 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
+static constexpr StringLiteral absent = "this attnc was built without Halide: there is no route halide";
+
 namespace {
 struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
   void runOnOperation() override {
     auto wanted = getOperation()->getAttrOfType<StringAttr>("attn.route");
-    if (!wanted || wanted == "mlir" || wanted == "auto")
-      return;
-    if (wanted != "halide") {
-      getOperation().emitError("'") << wanted.getValue() << "' is not a route: mlir, halide or auto";
+    route = wanted ? wanted.getValue() : "auto";
+    if (route != "mlir" && route != "auto" && route != "halide") {
+      getOperation().emitError("'") << route << "' is not a route: mlir, halide or auto";
       return signalPassFailure();
     }
-    if (!hasHalide()) {
-      getOperation().emitError("this attnc was built without Halide: there is no route halide");
+    if (route == "halide" && !hasHalide()) {
+      getOperation().emitError(absent);
       return signalPassFailure();
     }
     for (KernelOp kernel : getOperation().getOps<KernelOp>())
       for (auto [i, stage] : llvm::enumerate(kernel.getBody().getOps<StageOp>()))
-        if (stage.getKind() == StageKind::Flash && failed(givePlan(kernel, stage, i)))
+        if (takesHalide(stage) && failed(givePlan(kernel, stage, i)))
           return signalPassFailure();
   }
 
+  /// Where the module leaves the choice open, the stage's schedule makes it.
+  bool takesHalide(StageOp stage) const {
+    StringAttr own = stage.getSchedule().getRoute();
+    return stage.getKind() == StageKind::Flash && (route == "auto" ? own && own == "halide" : route == "halide");
+  }
+
   LogicalResult givePlan(KernelOp kernel, StageOp stage, size_t number) {
+    if (!hasHalide())
+      return stage.emitError(absent);
     auto plans = makePlans(stage, (kernel.getSymName() + ".stage" + Twine(number) + ".halide").str());
     if (!plans)
       return stage.emitError("the Halide route cannot say this: ")
@@ -43,5 +52,7 @@ struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
     stage->setAttr("plans", Builder(&getContext()).getStrArrayAttr(views));
     return success();
   }
+
+  StringRef route;
 };
 } // namespace

@@ -8,8 +8,8 @@ def ChooseRoute : Pass<"attn-choose-route", "::mlir::ModuleOp"> {
   let summary = "give stages that Halide generates their plans";
   let description = [{
     The module says which route it wants by `attn.route`. `mlir` leaves every stage to vector code; `halide` gives each flash stage its plans (schedules/KernelPlan.h) as the
-    attribute `plans`, and refuses those that Halide's algebra cannot say; `auto` takes the route that measured faster,
-    which so far is `mlir` everywhere, and is meant where nothing is said. Other stages are vector code on every route.
+    attribute `plans`, and refuses those that Halide's algebra cannot say; `auto`, which is meant where nothing is said, takes
+    the one that the stage's schedule names, as one that was tuned does, and `mlir` where it names none. Other stages are vector code on every route.
   }];
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/decide/StageSchedules.h"
 #include "dialects/reference/Compare.h"
+#include "schedules/halide/CompileStage.h"
 #include "tools/attnc/Grid.h"
 
 using namespace attn;
@@ -54,6 +55,13 @@ llvm::Error KernelTuner::readDefaults() {
     return llvm::createStringError("the stages down to `decide` failed");
   defaults = schedulesOf(*decided);
   facts = factsOf(*decided);
+  // Where the user names a route, or the target has one, there is nothing to choose.
+  auto wanted = (*module)->getAttrOfType<mlir::StringAttr>("attn.route");
+  auto target = findTarget(driver.getOptions().targets.front());
+  if (!target)
+    return target.takeError();
+  for (StageFacts &each : facts)
+    each.hasRoutes = each.kind == StageShape::Flash && hasHalide() && !target->isCuda() && (!wanted || wanted == "auto");
   return llvm::Error::success();
 }
 
@@ -76,6 +84,8 @@ KernelTuner::Built *KernelTuner::ready(const KernelSchedule &schedule) {
     std::rotate(known, known + 1, kept.end());
     return kept.back().get();
   }
+  // What a route cannot say is no news here.
+  mlir::ScopedDiagnosticHandler quiet(module->getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
   auto built = build(schedule);
   if (!built)
     return llvm::consumeError(built.takeError()), nullptr;

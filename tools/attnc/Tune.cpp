@@ -97,11 +97,16 @@ std::string changes(const KernelSchedule &from, const KernelSchedule &to) {
       {"key_tile", &Schedule::keyTile},     {"depth_tile", &Schedule::depthTile},
       {"decode_queries", &Schedule::decodeQueries}, {"decode_chunk", &Schedule::decodeChunk}};
   std::string text;
-  for (auto [old, now] : llvm::zip(from, to))
+  auto add = [&](llvm::StringRef stage, llvm::StringRef name, const llvm::Twine &old, const llvm::Twine &now) {
+    text += ((text.empty() ? "" : ", ") + stage + " " + name + " " + old + " -> " + now).str();
+  };
+  for (auto [old, now] : llvm::zip(from, to)) {
+    if (old.schedule.route != now.schedule.route)
+      add(now.name, "route", routeName(old.schedule.route), routeName(now.schedule.route));
     for (auto [name, field] : fields)
       if (old.schedule.*field != now.schedule.*field)
-        text += (text.empty() ? "" : ", ") + now.name + " " + name + " " + std::to_string(old.schedule.*field) + " -> " +
-                std::to_string(now.schedule.*field);
+        add(now.name, name, llvm::Twine(old.schedule.*field), llvm::Twine(now.schedule.*field));
+  }
   return text;
 }
 
