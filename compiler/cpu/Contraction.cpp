@@ -28,7 +28,11 @@ ReadOp attn::readAlong(Value value, ArrayRef<StringAttr> axes) {
 }
 
 StringAttr attn::innermostAxis(ReadOp read) {
-  return read && !read.getIndices().empty() ? axisOfIndex(read.getIndices().back()) : StringAttr();
+  if (!read || read.getIndices().empty())
+    return {};
+  ArrayRef<StringAttr> axes = valueType(read.getIndices().back()).getAxes();
+  StringAttr own = axisOfIndex(read.getIndices().back());
+  return own || axes.size() != 1 ? own : axes.front();
 }
 
 AxisList attn::inStoredOrder(ArrayRef<StringAttr> axes, ValueRange indices) {

@@ -33,7 +33,8 @@ struct Contraction {
 /// The read that says in which order `value` is stored along the axes; null without one.
 ReadOp readAlong(mlir::Value value, llvm::ArrayRef<mlir::StringAttr> axes);
 
-/// The axis that runs along the last stored factor of the read; null when it is computed.
+/// The axis that runs along the last stored factor of the read, or from which alone the place in it is computed (two values in a
+/// byte: `w[c, d / 2]`); null without one.
 mlir::StringAttr innermostAxis(ReadOp read);
 
 /// `axes` as they are stored: those that no index of a place is, first.

@@ -115,6 +115,10 @@ private:
     mlir::Value offset;     ///< i64 or lanes; without the lane step when that is linear
     mlir::Value laneStride; ///< set when the place is linear along the lanes
     bool isBackwards = false; ///< each lane lies that much before the one in front of it
+    /// So many lanes in a row have one element, where `areRuns` holds; `offset` is that of the first lane, and
+    /// `laneTerms` is what the others add.
+    int64_t run = 1;
+    mlir::Value areRuns, laneTerms;
     mlir::Value inRange;    ///< null: always
     bool lanes = false;
   };
@@ -145,6 +149,11 @@ private:
   bool linearAlongLanes(mlir::Value index) const;
   /// By how much an index grows from lane to lane; nothing where that isn't known, or not the same everywhere.
   std::optional<int64_t> laneStep(mlir::Value index) const;
+  llvm::DenseMap<mlir::Value, std::optional<int64_t>> scalarSteps(MapOp map) const;
+  /// The quotient's divisor where an index is a quotient of what grows by one from lane to lane; else 1.
+  int64_t laneRun(mlir::Value index) const;
+  void addRuns(Place &place, mlir::Value index, mlir::Value stride, int64_t run);
+  mlir::Value loadRuns(const Place &place, mlir::Type memory, mlir::Value mask);
   mlir::Value loadScalar(const Place &place, mlir::Type type);
   mlir::Value loadLanes(const Place &place, mlir::Type type, unsigned slot);
   mlir::Value gather(const Place &place, mlir::Type type, mlir::Value mask);

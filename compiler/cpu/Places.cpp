@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Remarks.h"
 #include "compiler/cpu/Expressions.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace attn;
@@ -39,21 +40,52 @@ static std::optional<int64_t> scalarStep(Operation &op, const llvm::DenseMap<Val
   return isa<arith::SubIOp>(op) ? std::optional(operands[0] - operands[1]) : std::nullopt;
 }
 
-std::optional<int64_t> Expressions::laneStep(Value index) const {
-  if (!alongLanes(valueType(index).getAxes()))
-    return 0;
-  if (linearAlongLanes(index))
-    return 1;
-  auto map = index.getDefiningOp<MapOp>();
-  if (!map)
-    return std::nullopt;
+llvm::DenseMap<Value, std::optional<int64_t>> Expressions::scalarSteps(MapOp map) const {
   Block &body = map.getBody().front();
   llvm::DenseMap<Value, std::optional<int64_t>> steps;
   for (auto [scalar, input] : llvm::zip(body.getArguments(), map.getInputs()))
     steps[scalar] = laneStep(input);
   for (Operation &op : body.without_terminator())
     steps[op.getResult(0)] = scalarStep(op, steps);
-  return steps.lookup(body.getTerminator()->getOperand(0));
+  return steps;
+}
+
+std::optional<int64_t> Expressions::laneStep(Value index) const {
+  if (!alongLanes(valueType(index).getAxes()))
+    return 0;
+  if (linearAlongLanes(index))
+    return 1;
+  auto map = index.getDefiningOp<MapOp>();
+  return map ? scalarSteps(map).lookup(map.getBody().front().getTerminator()->getOperand(0)) : std::nullopt;
+}
+
+int64_t Expressions::laneRun(Value index) const {
+  auto map = index.getDefiningOp<MapOp>();
+  if (!map)
+    return 1;
+  Block &body = map.getBody().front();
+  auto quotient = body.getTerminator()->getOperand(0).getDefiningOp<arith::FloorDivSIOp>();
+  APInt divisor;
+  if (!quotient || !matchPattern(quotient.getRhs(), m_ConstantInt(&divisor)) || divisor.slt(2))
+    return 1;
+  llvm::DenseMap<Value, std::optional<int64_t>> steps = scalarSteps(map);
+  int64_t run = divisor.getSExtValue();
+  return steps.lookup(quotient.getLhs()) == 1 && (run >= lanes || lanes % run == 0) ? run : 1;
+}
+
+/// An index of runs goes from the first lane's to that of the last: by as many as there are runs, less one, where the first
+/// lane begins one.
+void Expressions::addRuns(Place &place, Value index, Value stride, int64_t run) {
+  OpBuilder &b = f.builder();
+  auto lane = [&](int64_t i) -> Value { return vector::ExtractOp::create(b, f.loc(), index, ArrayRef<int64_t>{i}); };
+  Value first = lane(0), steps = f.sub(lane(lanes - 1), first);
+  place.run = run;
+  place.areRuns = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, steps, f.i64(std::max<int64_t>(lanes / run, 1) - 1));
+  Value terms = arith::SubIOp::create(b, f.loc(), index, asLanes(first));
+  place.laneTerms = arith::MulIOp::create(b, f.loc(), terms, asLanes(stride));
+  place.offset = f.add(place.offset, f.mul(first, stride));
+  place.laneStride = stride;
+  place.lanes = true;
 }
 
 void Expressions::addTerm(Place &place, Value index, Value stride) {
@@ -110,6 +142,9 @@ void Expressions::addFactor(Place &place, ValueRange indices, size_t i, bool may
     place.lanes = true;
     return;
   }
+  int64_t run = mayBeLinear && !access.packs[i] && isa<VectorType>(at.value.getType()) ? laneRun(index) : 1;
+  if (run > 1)
+    return addRuns(place, at.value, stride, run);
   addTerm(place, access.packs[i] ? packedStart(access.packs[i], index, slot) : at.value, stride);
 }
 
@@ -137,6 +172,8 @@ void Expressions::withUnitStrides(ArrayRef<Value> strides, llvm::function_ref<vo
 /// Offsets of the lanes of a place that is a gather, or linear with any step.
 Value Expressions::laneOffsets(const Place &place) {
   Value offsets = asLanes(place.offset);
+  if (place.laneTerms)
+    return arith::AddIOp::create(f.builder(), f.loc(), offsets, place.laneTerms);
   if (!place.laneStride)
     return offsets;
   Value steps = arith::MulIOp::create(f.builder(), f.loc(), f.iota(lanes), asLanes(place.laneStride));
@@ -187,6 +224,39 @@ static Value backwards(FunctionScope &f, Value vector) {
   return vector::ShuffleOp::create(f.builder(), f.loc(), vector, vector, order);
 }
 
+/// A run has one element: as many are loaded as there are runs, where they lie side by side and the first lane begins one.
+/// An element is touched where one of its lanes is.
+Value Expressions::loadRuns(const Place &place, Type memory, Value mask) {
+  OpBuilder &b = f.builder();
+  int64_t runs = std::max<int64_t>(lanes / place.run, 1), width = lanes / runs;
+  auto lanesOf = [&](llvm::function_ref<int64_t(int64_t)> lane, int64_t count) {
+    return llvm::to_vector(llvm::map_range(llvm::seq<int64_t>(0, count), lane));
+  };
+  auto repeated = [&](Value vector) -> Value {
+    return vector::ShuffleOp::create(b, f.loc(), vector, vector, lanesOf([&](int64_t j) { return j / width; }, lanes));
+  };
+  auto elements = [&]() -> Value {
+    auto type = f.vectorOf(runs, memory);
+    if (!mask)
+      return repeated(f.load(type, place.access->address, place.offset, place.access->constant));
+    Value touched;
+    for (int64_t i = 0; i < width; ++i) {
+      Value each = vector::ShuffleOp::create(b, f.loc(), mask, mask, lanesOf([&](int64_t j) { return j * width + i; }, runs));
+      touched = touched ? arith::OrIOp::create(b, f.loc(), touched, each).getResult() : each;
+    }
+    Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(type));
+    Value address = f.address(place.access->address, place.offset, memory);
+    return repeated(LLVM::MaskedLoadOp::create(b, f.loc(), type, address, touched, nothing, alignmentFor(f, memory), UnitAttr()));
+  };
+  Value isFast = place.areRuns;
+  if (runs > 1 && !isUnit(place.laneStride)) {
+    Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
+    isFast = both(isFast, isOne);
+  }
+  return f.choose(isFast, {f.vectorOf(lanes, memory)}, [&] { return Values{elements()}; },
+                  [&] { return Values{gather(place, memory, mask)}; })[0];
+}
+
 Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
   OpBuilder &b = f.builder();
   auto type = f.vectorOf(lanes, memory);
@@ -195,6 +265,8 @@ Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
     mask = asLanes(mask);
   if (!place.laneStride)
     return gather(place, memory, mask);
+  if (place.run > 1)
+    return loadRuns(place, memory, mask);
   auto inOrder = [&](Value vector) { return place.isBackwards ? backwards(f, vector) : vector; };
   auto contiguous = [&]() -> Value {
     Value first = place.isBackwards ? f.sub(place.offset, f.i64(lanes - 1)) : place.offset;
@@ -314,7 +386,7 @@ void Expressions::storeLanes(const Place &place, Value value, Value mask) {
     Value address = f.address(place.access->address, place.offset, memory);
     LLVM::MaskedStoreOp::create(b, f.loc(), value, address, mask, alignmentFor(f, memory));
   };
-  if (!place.laneStride || place.isBackwards)
+  if (!place.laneStride || place.isBackwards || place.run > 1)
     return scatter();
   if (isUnit(place.laneStride))
     return contiguous();
