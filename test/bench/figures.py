@@ -108,6 +108,8 @@ def compilation():
 
 
 if __name__ == "__main__":
+    if "--help" in sys.argv:
+        sys.exit(__doc__)
     with open("/proc/cpuinfo") as info:
         lines = info.read().splitlines()
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
