@@ -55,7 +55,7 @@ void blockBarrier(FunctionScope &f);
 
 /// One thread per stored element; what is summed over, it loops over.
 std::unique_ptr<DeviceStage> makePointStage(StageOp stage);
-/// A product through tiles in shared memory, in exact f32; point by point what is no such product.
+/// A product by tiles, on tensor cores or exactly in f32; point by point what is no such product.
 std::unique_ptr<DeviceStage> makeProductStage(StageOp stage);
 /// An `attn.flash` on tensor cores; null, with a remark that says why, where they cannot multiply its operands.
 std::unique_ptr<DeviceStage> makeFlashStage(StageOp stage);

@@ -63,8 +63,7 @@ static std::optional<FlashOperand> storedByte(Value value, StringAttr width, MLI
   return std::nullopt;
 }
 
-/// Beside a 16-bit tensor the other side may be rounded to its elements once, unless the attention is precise.
-static FailureOr<Type> commonElement(Value one, Value other, bool isPrecise) {
+FailureOr<Type> attn::commonElement(Value one, Value other, bool isPrecise) {
   Type first = storedHalf(one), second = other ? storedHalf(other) : Type();
   if (first && first == second)
     return first;

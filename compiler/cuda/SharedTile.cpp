@@ -12,9 +12,41 @@ Value SharedTile::at(ThreadScope &t, Value base, Value row, Value chunk) const {
   return t.add(t.add(base, t.mul(row, pitch())), t.mul(chunk, chunkBytes));
 }
 
+void attn::forChunk(ThreadScope &t, const SharedTile &tile, int64_t threads, Value number, Value base,
+                    llvm::function_ref<void(Value, Value, Value)> body) {
+  auto emit = [&] {
+    Value row = t.div(number, tile.chunks()), chunk = t.rem(number, tile.chunks());
+    body(row, chunk, tile.at(t, base, row, chunk));
+  };
+  if (tile.rows * tile.chunks() % threads == 0)
+    emit();
+  else
+    t.scope().when(t.less(number, t.i32(tile.rows * tile.chunks())), emit);
+}
+
+/// Where threads make whole rows, a thread keeps its chunk from pass to pass, and addresses differ by constants.
+void attn::forChunks(ThreadScope &t, const SharedTile &tile, int64_t threads, Value thread, Value base,
+                     llvm::function_ref<void(Value, int64_t, Value, Value)> body) {
+  int64_t passRows = threads / tile.chunks(), chunks = tile.rows * tile.chunks();
+  bool keepsChunk = threads % tile.chunks() == 0 && tile.rows % passRows == 0 &&
+                    (!tile.isSwizzled() || llvm::isPowerOf2_64(passRows));
+  if (!keepsChunk) {
+    for (int64_t first = 0; first < chunks; first += threads)
+      forChunk(t, tile, threads, t.add(thread, first), base,
+               [&](Value row, Value chunk, Value to) { body(row, 0, chunk, to); });
+    return;
+  }
+  Value row = t.div(thread, tile.chunks()), chunk = t.rem(thread, tile.chunks());
+  Value to = tile.at(t, base, row, chunk);
+  for (int64_t first = 0; first < tile.rows; first += passRows) {
+    int64_t turned = tile.isSwizzled() ? first % 8 * chunkBytes : 0;
+    body(row, first, chunk, t.add(t.exclusiveOr(to, turned), first * tile.pitch()));
+  }
+}
+
 /// Lanes 8i to 8i + 7 give the rows of matrix i. Left: the matrices of a word lie below each other, then beside. Right by
 /// columns: the two words of a 16 x 8 lie side by side in a row of the tile; by rows, below each other.
-FragmentReader::FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragment, Value firstRow)
+FragmentReader::FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragment, Value firstRow, Value firstChunk)
     : t(t), tile(tile), fragment(fragment) {
   Value lane = t.lane(), row, chunk;
   if (fragment == Fragment::RightByColumns) {
@@ -24,6 +56,8 @@ FragmentReader::FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragmen
     row = t.rem(lane, 16);
     chunk = t.div(lane, 16);
   }
+  if (firstChunk)
+    chunk = t.add(firstChunk, chunk);
   offset = tile.at(t, t.i32(0), firstRow ? t.add(firstRow, row) : row, chunk);
 }
 

@@ -28,6 +28,14 @@ struct SharedTile {
   mlir::Value at(ThreadScope &t, mlir::Value base, mlir::Value row, mlir::Value chunk) const;
 };
 
+/// Calls `body` for each of the thread's chunks of the tile at `base`; all threads together have all of them. A chunk's row is
+/// `row + plus`, `to` its address (i32). Where threads make whole rows, `row` and `chunk` are the same for all of a thread's.
+void forChunks(ThreadScope &t, const SharedTile &tile, int64_t threads, mlir::Value thread, mlir::Value base,
+               llvm::function_ref<void(mlir::Value row, int64_t plus, mlir::Value chunk, mlir::Value to)> body);
+/// Calls `body` for one chunk of them, unless there is none with this number (i32).
+void forChunk(ThreadScope &t, const SharedTile &tile, int64_t threads, mlir::Value number, mlir::Value base,
+              llvm::function_ref<void(mlir::Value row, mlir::Value chunk, mlir::Value to)> body);
+
 /// Which fragment of a product a tile is read as.
 enum class Fragment {
   Left,           ///< 16 rows x 16 columns of the left side: four words
@@ -38,8 +46,9 @@ enum class Fragment {
 /// Reads 16 x 16 elements of a tile at a time.
 class FragmentReader {
 public:
-  /// `firstRow` (i32, a multiple of 8; null: 0) is what rows are counted from.
-  FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragment, mlir::Value firstRow = {});
+  /// Rows are counted from `firstRow` (i32, a multiple of 8; null: 0), columns from `firstChunk` chunks on (i32, a power of
+  /// two times any number, and only columns below that power are loaded; null: 0).
+  FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragment, mlir::Value firstRow = {}, mlir::Value firstChunk = {});
 
   /// Says where the tile lies from now on.
   void moveTo(mlir::Value base) { address = t.add(base, offset); }

@@ -117,13 +117,18 @@ void ThreadScope::storeShared(Value value, Value address) {
 //===----------------------------------------------------------------------===//
 
 void ThreadScope::copyAsync(Value to, Value from, Value condition) {
+  Value bytes;
+  if (condition)
+    bytes = arith::SelectOp::create(builder(), f.loc(), condition, i32(16), i32(0));
+  copyPart(to, from, bytes);
+}
+
+void ThreadScope::copyPart(Value to, Value from, Value bytes) {
   OpBuilder &b = builder();
   auto global = LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::Global));
-  Value source = LLVM::IntToPtrOp::create(b, f.loc(), global, from), size;
-  if (condition)
-    size = arith::SelectOp::create(b, f.loc(), condition, i32(16), i32(0));
+  Value source = LLVM::IntToPtrOp::create(b, f.loc(), global, from);
   NVVM::CpAsyncOp::create(b, f.loc(), sharedPointer(to), source, b.getI32IntegerAttr(16),
-                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), size);
+                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), bytes);
 }
 
 void ThreadScope::commitCopies() { NVVM::CpAsyncCommitGroupOp::create(builder(), f.loc()); }

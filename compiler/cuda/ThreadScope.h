@@ -63,6 +63,8 @@ public:
   // Asynchronous copies.
   /// 16 bytes from a global address (i64) to a shared one; zeros where `condition` does not hold (null: it does).
   void copyAsync(Value to, Value from, Value condition);
+  /// The first `bytes` (i32, at most 16; null: 16) of them, and zeros behind.
+  void copyPart(Value to, Value from, Value bytes);
   void commitCopies();
   /// Waits until at most so many of the thread's groups are on their way.
   void waitForCopies(int64_t groups);

@@ -7,8 +7,7 @@
 using namespace mlir;
 using namespace attn;
 
-/// The index of a read that runs along an axis, when it is that axis' own, alone and always in range; else none.
-static std::optional<size_t> indexAlong(FunctionScope &f, ReadOp read, StringAttr axis) {
+std::optional<size_t> attn::factorAlong(FunctionScope &f, ReadOp read, StringAttr axis) {
   std::optional<size_t> found;
   for (auto [i, index] : llvm::enumerate(read.getIndices())) {
     if (!valueType(index).hasAxis(axis))
@@ -24,14 +23,14 @@ static std::optional<size_t> indexAlong(FunctionScope &f, ReadOp read, StringAtt
 TileCopy::TileCopy(ThreadScope &t, Expressions &x, TileSource source, SharedTile tile, int64_t threads)
     : t(t), f(t.scope()), source(std::move(source)), tile(tile), threads(threads) {
   auto read = this->source.value.getDefiningOp<ReadOp>();
-  std::optional<size_t> column = read ? indexAlong(f, read, this->source.width) : std::nullopt;
+  std::optional<size_t> column = read ? factorAlong(f, read, this->source.width) : std::nullopt;
   if (!column)
     return;
   const Access &access = f.access(read.getRef());
   Type stored = read.getRef().getType().getElementType();
   if (stored == this->source.element && this->source.extent % chunkElements == 0)
-    aligned = isAligned(access, *column);
-  std::optional<size_t> row = this->source.rows ? indexAlong(f, read, this->source.rows) : std::nullopt;
+    aligned = isAlignedAlong(f, access, *column);
+  std::optional<size_t> row = this->source.rows ? factorAlong(f, read, this->source.rows) : std::nullopt;
   Datum first = row ? placeOf(x, this->source.first) : Datum();
   if (!row || first.present)
     return;
@@ -49,7 +48,7 @@ void TileCopy::copy(Expressions &x, Value base, const TileRows &rows) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows and chunks
+// Rows
 //===----------------------------------------------------------------------===//
 
 /// The row of the source that row `row + plus` of the tile gets. `row` is the same for all passes of a thread over a tile:
@@ -59,48 +58,18 @@ Value TileCopy::numberOf(const TileRows &rows, Value row, int64_t plus) {
   return t.add(rows.from ? t.greater(number, t.add(rows.from, -plus)) : number, plus);
 }
 
-void TileCopy::forChunk(Value base, Value number, llvm::function_ref<void(Value, int64_t, Value, Value)> body) {
-  auto emit = [&] {
-    Value row = t.div(number, tile.chunks()), chunk = t.rem(number, tile.chunks());
-    body(row, 0, chunk, tile.at(t, base, row, chunk));
-  };
-  if (tile.rows * tile.chunks() % threads == 0)
-    emit();
-  else
-    f.when(t.less(number, t.i32(tile.rows * tile.chunks())), emit);
-}
-
-/// Where threads make whole rows, a thread keeps its chunk from pass to pass, and addresses differ by constants.
-void TileCopy::forChunks(Value thread, Value base, llvm::function_ref<void(Value, int64_t, Value, Value)> body) {
-  int64_t passRows = threads / tile.chunks(), chunks = tile.rows * tile.chunks();
-  bool keepsChunk = threads % tile.chunks() == 0 && tile.rows % passRows == 0 &&
-                    (!tile.isSwizzled() || llvm::isPowerOf2_64(passRows));
-  if (!keepsChunk) {
-    for (int64_t first = 0; first < chunks; first += threads)
-      forChunk(base, t.add(thread, first), body);
-    return;
-  }
-  Value row = t.div(thread, tile.chunks()), chunk = t.rem(thread, tile.chunks());
-  Value to = tile.at(t, base, row, chunk);
-  for (int64_t first = 0; first < tile.rows; first += passRows) {
-    int64_t turned = tile.isSwizzled() ? first % 8 * chunkBytes : 0;
-    body(row, first, chunk, t.add(t.exclusiveOr(to, turned), first * tile.pitch()));
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Stored elements
 //===----------------------------------------------------------------------===//
 
-/// Whether elements lie side by side and every row begins at a multiple of 16 bytes.
-Value TileCopy::isAligned(const Access &access, size_t column) {
+Value attn::isAlignedAlong(FunctionScope &f, const Access &access, size_t factor) {
   OpBuilder &b = f.builder();
   Value bits = LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), access.address);
   for (auto [i, stride] : llvm::enumerate(access.strides))
-    if (i != column)
+    if (i != factor)
       bits = arith::OrIOp::create(b, f.loc(), bits, f.mul(stride, f.i64(chunkBytes / chunkElements)));
   Value low = arith::AndIOp::create(b, f.loc(), bits, f.i64(chunkBytes - 1));
-  Value isUnit = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, access.strides[column], f.i64(1));
+  Value isUnit = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, access.strides[factor], f.i64(1));
   Value isMultiple = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, low, f.i64(0));
   return arith::AndIOp::create(b, f.loc(), isUnit, isMultiple);
 }
@@ -121,7 +90,7 @@ Value TileCopy::bytesFrom(Value address, Value elements, Type stored) {
 }
 
 void TileCopy::copyStored(Expressions &x, Value base, const TileRows &rows) {
-  forChunks(rows.thread, base, [&](Value row, int64_t plus, Value chunk, Value to) {
+  forChunks(t, tile, threads, rows.thread, base, [&](Value row, int64_t plus, Value chunk, Value to) {
     Value number = t.widen(numberOf(rows, row, plus));
     Datum place = origin ? Datum{bytesFrom(origin, f.mul(number, stride), source.element), {}}
                          : placeOf(x, f.add(source.first, number));
@@ -185,8 +154,8 @@ Value TileCopy::computeChunk(Expressions &x, Value number, Value chunk) {
 void TileCopy::computeAll(Expressions &x, Value base, const TileRows &rows) {
   f.loop(f.i64(0), f.i64(tile.rows * tile.chunks()), f.i64(threads), [&](Value first) {
     Operation *loop = first.getParentBlock()->getParentOp();
-    forChunk(base, t.add(rows.thread, t.narrow(first)), [&](Value row, int64_t plus, Value chunk, Value to) {
-      Value number = t.widen(numberOf(rows, row, plus));
+    forChunk(t, tile, threads, t.add(rows.thread, t.narrow(first)), base, [&](Value row, Value chunk, Value to) {
+      Value number = t.widen(numberOf(rows, row, 0));
       x.enter(loop);
       source.bind(x, f.add(source.first, number));
       t.storeShared(computeChunk(x, number, chunk), to);

@@ -35,6 +35,12 @@ struct TileRows {
   mlir::Value from; ///< null: 0
 };
 
+/// The index of a read that runs along an axis, when it is that axis' own, alone and always in range; else none.
+std::optional<size_t> factorAlong(FunctionScope &f, ReadOp read, mlir::StringAttr axis);
+/// Whether elements lie side by side along a factor, and those with index 0 there at multiples of 16 bytes (i1). Elements
+/// have 16 bits.
+mlir::Value isAlignedAlong(FunctionScope &f, const Access &access, size_t factor);
+
 class TileCopy {
 public:
   using Value = mlir::Value;
@@ -53,11 +59,6 @@ private:
   Value numberOf(const TileRows &rows, Value row, int64_t plus);
   Value bytesFrom(Value address, Value elements, mlir::Type stored);
   Datum placeOf(Expressions &x, Value number);
-  /// Calls `body` for each of the thread's chunks of the tile at `base`: its row is `row + plus`,
-  /// `to` its address (i32).
-  void forChunks(Value thread, Value base, llvm::function_ref<void(Value row, int64_t plus, Value chunk, Value to)> body);
-  void forChunk(Value base, Value number, llvm::function_ref<void(Value row, int64_t plus, Value chunk, Value to)> body);
-  Value isAligned(const Access &access, size_t column);
 
   ThreadScope &t;
   FunctionScope &f;

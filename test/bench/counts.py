@@ -21,7 +21,7 @@ positional = [a for a in sys.argv[1:] if not a.startswith("--")]
 attnc = positional[0] if positional else os.path.join(here, "../../build/bin/attnc")
 ptxas = options["ptxas"] if "ptxas" in options else shutil.which("ptxas", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
 
-# kernel, extents, pairs that are seen, and multiply-adds that they need at least.
+# kernel, extents, pairs that are seen (elements of a projection), and multiply-adds that they need at least.
 N = int(options.get("length", 256))
 triangle = N * (N + 1) // 2
 CASES = [
@@ -33,7 +33,8 @@ CASES = [
     ("decode", f"B=1,G=1,T={N}", 8 * N, 8 * N * 256),
     ("decode_bytes", f"B=1,G=1,T={N}", 8 * N, 8 * N * 256),
     ("exact", "B=1,H=1,S=32,T=32", 32 * 33 // 2, 32 * 33 // 2 * 128),
-    ("projection", "S=64,D=64,N=64", 64 * 64, 64 * 64 * 64),
+    ("projection", "S=128,D=512,N=128", 128 * 128, 128 * 128 * 512),
+    ("projection_exact", "S=64,D=64,N=64", 64 * 64, 64 * 64 * 64),
 ]
 PRODUCT = 16 * 8 * 16  # multiply-adds of an mma.sync
 
