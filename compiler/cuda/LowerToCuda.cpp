@@ -5,6 +5,7 @@
 #include "compiler/cuda/CudaEntry.h"
 #include "compiler/cuda/DataChecks.h"
 #include "compiler/cuda/DeviceStage.h"
+#include "compiler/cuda/NarrowBuffers.h"
 #include "compiler/cuda/Passes.h"
 #include "compiler/cuda/WarpOps.h"
 #include "compiler/emit/Device.h"
@@ -195,6 +196,7 @@ struct LowerToCuda : attn::impl::LowerToCudaBase<LowerToCuda> {
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
     ModuleOp device = ModuleOp::create(b, getOperation().getLoc(), deviceModuleName);
     for (KernelOp kernel : kernels) {
+      narrowBuffers(kernel);
       if (failed(KernelLowering(kernel, device).run()))
         return signalPassFailure();
       kernel.erase();
