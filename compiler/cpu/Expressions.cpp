@@ -226,6 +226,8 @@ Value Expressions::computeScalar(Operation &op, IRMapping &scalars) {
 }
 
 Datum Expressions::computeMap(MapOp op, unsigned slot) {
+  if (std::optional<Datum> index = computeFromFirstLane(op, slot))
+    return *index;
   IRMapping scalars;
   Value present;
   for (auto [input, scalar] : llvm::zip(op.getInputs(), op.getBody().front().getArguments())) {

@@ -146,12 +146,6 @@ private:
   Place place(mlir::Value ref, mlir::ValueRange indices, unsigned slot);
   void addFactor(Place &place, mlir::ValueRange indices, size_t factor, bool mayBeLinear, unsigned slot);
   void addTerm(Place &place, mlir::Value index, mlir::Value stride);
-  bool linearAlongLanes(mlir::Value index) const;
-  /// By how much an index grows from lane to lane; nothing where that isn't known, or not the same everywhere.
-  std::optional<int64_t> laneStep(mlir::Value index) const;
-  llvm::DenseMap<mlir::Value, std::optional<int64_t>> scalarSteps(MapOp map) const;
-  /// The quotient's divisor where an index is a quotient of what grows by one from lane to lane; else 1.
-  int64_t laneRun(mlir::Value index) const;
   void addRuns(Place &place, mlir::Value index, mlir::Value stride, int64_t run);
   mlir::Value loadRuns(const Place &place, mlir::Type memory, mlir::Value mask);
   mlir::Value loadScalar(const Place &place, mlir::Type type);
@@ -161,6 +155,23 @@ private:
   void storeLanes(const Place &place, mlir::Value value, mlir::Value mask);
   mlir::Value laneOffsets(const Place &place);
   bool isUnit(mlir::Value stride) const;
+
+  // LaneSteps.cpp
+  /// How an index goes along the lanes: from a multiple of `multiple` (0: it is 0) by `step` for each lane.
+  struct Progress {
+    int64_t step, multiple;
+  };
+  using ScalarProgress = llvm::DenseMap<mlir::Value, std::optional<Progress>>;
+  bool linearAlongLanes(mlir::Value index) const;
+  /// Nothing where the step isn't known, or not the same everywhere.
+  std::optional<Progress> progressAlongLanes(mlir::Value index) const;
+  ScalarProgress progressOfScalars(MapOp map) const;
+  std::optional<Progress> progressOf(mlir::Operation &scalar, const ScalarProgress &known) const;
+  std::optional<int64_t> laneStep(mlir::Value index) const;
+  /// The quotient's divisor where an index is a quotient of what grows by one from lane to lane; else 1.
+  int64_t laneRun(mlir::Value index) const;
+  /// An index whose step is known, from what it is at lane 0: a scalar where all lanes have the same.
+  std::optional<Datum> computeFromFirstLane(MapOp op, unsigned slot);
 
   // Existence.cpp
   bool isAtOwnPlace(const Access &access, mlir::StringAttr ragged, mlir::ValueRange indices) const;

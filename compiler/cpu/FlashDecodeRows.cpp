@@ -126,8 +126,11 @@ Value DecodeTask::locateRows(Value low, Value high) {
     }
   if (!inPlace)
     return {};
-  Values all = f.loop(low, high, f.i64(shape.lanes), {inPlace}, [&](Value key, ValueRange carried) -> Values {
-    Value mask = maskBelow(f, key, high, shape.lanes), present;
+  // From a multiple of the lanes on: keys of a vector then lie in one page, where pages are multiples of the lanes.
+  Value lanes = f.i64(shape.lanes), start = f.mul(f.div(low, lanes), lanes);
+  Values all = f.loop(start, high, lanes, {inPlace}, [&](Value key, ValueRange carried) -> Values {
+    Value mask = expressions.both(expressions.negate(maskBelow(f, key, low, shape.lanes)), maskBelow(f, key, high, shape.lanes));
+    Value present;
     scoped([&] {
       expressions.bindLanes(keyAxis(), {key}, {mask});
       expressions.markExisting(keyAxis());

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FunctionScope.h"
 #include "mlir/IR/Matchers.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attn;
@@ -30,6 +31,27 @@ std::optional<int64_t> FunctionScope::constantOf(Value value) {
     return number.getSExtValue();
   return std::nullopt;
 }
+
+static int64_t divisorOf(Value value, unsigned depth) {
+  if (std::optional<int64_t> number = FunctionScope::constantOf(value))
+    return std::abs(*number);
+  if (depth == 0)
+    return 1;
+  auto of = [&](Value part) { return ::divisorOf(part, depth - 1); };
+  auto common = [&](Value x, Value y) { return std::gcd(of(x), of(y)); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() ? common(loop.getLowerBound(), loop.getStep()) : 1;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return common(op->getOperand(0), op->getOperand(1));
+  if (isa<arith::MulIOp>(op))
+    return std::max(of(op->getOperand(0)), of(op->getOperand(1)));
+  return 1;
+}
+
+int64_t FunctionScope::divisorOf(Value value) { return ::divisorOf(value, /*depth=*/8); }
 
 Value FunctionScope::i64(int64_t value) {
   Value &known = integers[value];

@@ -60,6 +60,8 @@ public:
   mlir::Value less(mlir::Value x, mlir::Value y);
   /// The number, when it is known while compiling.
   static std::optional<int64_t> constantOf(mlir::Value value);
+  /// A number that divides the value, whatever that is at run time; 0 for the value 0.
+  static int64_t divisorOf(mlir::Value value);
 
   // The kernel's facts.
   mlir::Value frameSlot(unsigned slot);

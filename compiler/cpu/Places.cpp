@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Remarks.h"
 #include "compiler/cpu/Expressions.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace attn;
@@ -15,63 +14,6 @@ using namespace attn;
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
-
-bool Expressions::linearAlongLanes(Value index) const {
-  auto own = index.getDefiningOp<IndexOp>();
-  if (!own)
-    return false;
-  const Scope *scope = binding(own.getAxisAttr());
-  return scope && !scope->indices.count(own.getAxisAttr());
-}
-
-/// A scalar of a map; `steps` are those of its operands.
-static std::optional<int64_t> scalarStep(Operation &op, const llvm::DenseMap<Value, std::optional<int64_t>> &steps) {
-  SmallVector<int64_t> operands;
-  for (Value operand : op.getOperands()) {
-    std::optional<int64_t> step = steps.lookup(operand);
-    if (!step)
-      return std::nullopt;
-    operands.push_back(*step);
-  }
-  if (llvm::all_of(operands, [](int64_t step) { return step == 0; }))
-    return 0;
-  if (isa<arith::AddIOp>(op))
-    return operands[0] + operands[1];
-  return isa<arith::SubIOp>(op) ? std::optional(operands[0] - operands[1]) : std::nullopt;
-}
-
-llvm::DenseMap<Value, std::optional<int64_t>> Expressions::scalarSteps(MapOp map) const {
-  Block &body = map.getBody().front();
-  llvm::DenseMap<Value, std::optional<int64_t>> steps;
-  for (auto [scalar, input] : llvm::zip(body.getArguments(), map.getInputs()))
-    steps[scalar] = laneStep(input);
-  for (Operation &op : body.without_terminator())
-    steps[op.getResult(0)] = scalarStep(op, steps);
-  return steps;
-}
-
-std::optional<int64_t> Expressions::laneStep(Value index) const {
-  if (!alongLanes(valueType(index).getAxes()))
-    return 0;
-  if (linearAlongLanes(index))
-    return 1;
-  auto map = index.getDefiningOp<MapOp>();
-  return map ? scalarSteps(map).lookup(map.getBody().front().getTerminator()->getOperand(0)) : std::nullopt;
-}
-
-int64_t Expressions::laneRun(Value index) const {
-  auto map = index.getDefiningOp<MapOp>();
-  if (!map)
-    return 1;
-  Block &body = map.getBody().front();
-  auto quotient = body.getTerminator()->getOperand(0).getDefiningOp<arith::FloorDivSIOp>();
-  APInt divisor;
-  if (!quotient || !matchPattern(quotient.getRhs(), m_ConstantInt(&divisor)) || divisor.slt(2))
-    return 1;
-  llvm::DenseMap<Value, std::optional<int64_t>> steps = scalarSteps(map);
-  int64_t run = divisor.getSExtValue();
-  return steps.lookup(quotient.getLhs()) == 1 && (run >= lanes || lanes % run == 0) ? run : 1;
-}
 
 /// An index of runs goes from the first lane's to that of the last: by as many as there are runs, less one, where the first
 /// lane begins one.
@@ -152,9 +94,11 @@ Expressions::Place Expressions::place(Value ref, ValueRange indices, unsigned sl
   Place result;
   result.access = &f.access(ref);
   result.offset = f.i64(0);
-  unsigned alongCount = llvm::count_if(indices, [&](Value i) { return alongLanes(valueType(i).getAxes()); });
+  unsigned alongCount = llvm::count_if(indices, [&](Value i) { return laneStep(i) != 0; });
   for (size_t i = 0; i < indices.size(); ++i)
     addFactor(result, indices, i, alongCount == 1, slot);
+  if (result.inRange && isa<VectorType>(result.inRange.getType()))
+    result.lanes = true;
   return result;
 }
 
@@ -308,7 +252,7 @@ void Expressions::remarkGather(ReadOp op, const Place &place) {
   if (!place.laneStride)
     return remarkMissed(op.getLoc(), what, "the place along the vectors is computed");
   auto linear = llvm::find_if(op.getIndices(), [&](Value index) { return laneStep(index) != 0; });
-  if (std::next(linear) == op.getIndices().end())
+  if (linear == op.getIndices().end() || std::next(linear) == op.getIndices().end())
     return;
   auto own = (*linear).getDefiningOp<IndexOp>();
   if (!own)
