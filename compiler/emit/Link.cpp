@@ -31,9 +31,11 @@ static void setMachine(llvm::Function &function, llvm::StringRef cpu, llvm::Stri
   function.addFnAttr(llvm::Attribute::NoUnwind);
 }
 
+/// Functions keep a name for debuggers and profilers; of data, which is most of what there is, nobody needs one.
 static void hide(llvm::GlobalValue &value) {
   value.setVisibility(llvm::GlobalValue::DefaultVisibility);
-  value.setLinkage(llvm::GlobalValue::InternalLinkage);
+  bool isData = llvm::isa<llvm::GlobalVariable>(value);
+  value.setLinkage(isData ? llvm::GlobalValue::PrivateLinkage : llvm::GlobalValue::InternalLinkage);
   value.setDSOLocal(true);
 }
 
