@@ -9,6 +9,8 @@ using namespace attn;
 
 /// Queries in a tile where caches allow it: each key tile is packed and read once per query tile.
 static constexpr int64_t wantedQueries = 192;
+/// The same where L2 is large beside the tiles.
+static constexpr int64_t manyQueries = 384;
 /// Keys in a tile: their scores for one register block, 64 x 24 x 4 bytes, leave most of L1 to the operands.
 static constexpr int64_t wantedKeys = 64;
 /// The same where L2 is large beside the tiles: sums are put away half as often, and the scores come from L2 in time.
@@ -51,6 +53,10 @@ static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const 
   if (4 * flashTileBytes(larger, facts) <= target.l2Bytes)
     schedule = larger;
   int64_t room = target.l1Bytes + target.l2Bytes, width = schedule.lanes * schedule.vectors;
+  larger = schedule;
+  larger.queryTile = multipleUpTo(manyQueries, width);
+  if (2 * flashTileBytes(larger, facts) <= target.l2Bytes)
+    schedule = larger;
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;
   while (flashTileBytes(schedule, facts) > room && schedule.keyTile > schedule.rows)
@@ -135,7 +141,7 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
       schedule.rows, schedule.vectors, block, block + schedule.vectors + 1, target.vectorRegisters,
       schedule.rows + schedule.vectors);
   if (isFlash) {
-    say("query_tile {0}: so often is a packed key or value used", schedule.queryTile);
+    say("query_tile {0}: so often is a packed key or value used, or half as often where tasks are few", schedule.queryTile);
     say("key_tile {0}: scores of a register block take {1} KiB of the {2} KiB of L1; so many keys between two visits of the sums",
         schedule.keyTile, (schedule.lanes * schedule.vectors * schedule.keyTile * 4 + 1023) >> 10, target.l1Bytes >> 10);
   } else {

@@ -124,24 +124,41 @@ AxisList FlashAxes::rowAxes() const {
 // The score
 //===----------------------------------------------------------------------===//
 
+/// The constant of `scalar * constant`; nothing for a product of anything else, or by what no query survives.
+static std::optional<double> constantFactor(arith::MulFOp product) {
+  for (Value side : product->getOperands())
+    if (auto constant = side.getDefiningOp<arith::ConstantOp>()) {
+      double factor = cast<FloatAttr>(constant.getValue()).getValueAsDouble();
+      return factor >= 0x1p-20 && factor <= 0x1p20 ? std::optional(factor) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
 FlashScore::FlashScore(FlashOp flash, const FlashAxes &axes) {
   Block &region = flash.getBody().front();
   Value score = flash.getScore();
   if (region.getNumArguments() != 1)
     return;
-  isPlain = score == region.getArgument(0);
+  Value term = region.getArgument(0);
+  isPlain = score == term;
   auto map = score.getDefiningOp<MapOp>();
-  if (!map || map->getBlock() != &region || map.getInputs().size() != 2)
+  if (!map || map->getBlock() != &region)
     return;
   Block &scalars = map.getBody().front();
-  auto product = dyn_cast<arith::MulFOp>(scalars.front());
-  if (!product || scalars.getOperations().size() != 2 || product.getLhs() == product.getRhs())
+  auto product = scalars.getTerminator()->getOperand(0).getDefiningOp<arith::MulFOp>();
+  if (!product || product.getLhs() == product.getRhs())
     return;
-  for (unsigned side = 0; side < 2; ++side) {
-    Value factor = map.getInputs()[1 - side];
-    bool free = llvm::none_of(axes.keys, [&](StringAttr axis) { return valueType(factor).hasAxis(axis); });
-    if (map.getInputs()[side] == region.getArgument(0) && free) {
-      queryFactor = factor;
+  size_t inputs = map.getInputs().size(), operations = scalars.getOperations().size();
+  if (inputs == 1 && operations == 3 && map.getInputs()[0] == term) {
+    std::optional<double> constant = constantFactor(product);
+    isPlain = constant.has_value();
+    factor = constant.value_or(1);
+  }
+  for (unsigned side = 0; side < 2 && inputs == 2 && operations == 2; ++side) {
+    Value other = map.getInputs()[1 - side];
+    bool free = llvm::none_of(axes.keys, [&](StringAttr axis) { return valueType(other).hasAxis(axis); });
+    if (map.getInputs()[side] == term && free) {
+      queryFactor = other;
       isPlain = true;
     }
   }
@@ -187,4 +204,11 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
 Value attn::blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, Value queries) {
   Value rows = f.extent(axes.rows);
   return queries ? f.mul(rows, f.ceilDiv(queries, f.i64(shape.queries))) : rows;
+}
+
+Value attn::blocksPerTask(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, Value blocks) {
+  constexpr int64_t enoughTasks = 32; // for threads to share
+  Value all = f.i64(shape.blocks), half = f.i64((shape.blocks + 1) / 2);
+  Value isMany = f.less(f.i64(enoughTasks - 1), f.mul(f.ceilDiv(blocks, all), f.extent(axes.batch)));
+  return arith::SelectOp::create(f.builder(), f.loc(), isMany, all, half);
 }

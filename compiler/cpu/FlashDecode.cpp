@@ -129,7 +129,7 @@ void DecodeTask::packQueries() {
         factor = expressions.evaluate(score.queryFactor).value;
       packRow(expressions, flash.getQueries()[term], DepthRange{{contracted}, f.i64(0), extent},
               f.address(scratch, row, b.getF32Type()));
-      Value scale = score.isPlain && isSoftmax() ? floats(log2OfE) : floats(1.0);
+      Value scale = floats(score.isPlain && isSoftmax() ? score.factor * log2OfE : score.factor);
       if (factor)
         scale = arith::MulFOp::create(b, f.loc(), scale, f.splat(factor, shape.lanes));
       f.loop(f.i64(0), pitch, f.i64(shape.lanes), [&](Value first) {

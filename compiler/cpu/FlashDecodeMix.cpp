@@ -158,8 +158,8 @@ void DecodeTask::finish() {
         Value larger = emitMax(f, sink, maximum);
         Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, larger, number(-infinity));
         Value shift = arith::SelectOp::create(b, loc, isNone, number(0.0), larger);
-        rescale = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, maximum, shift));
-        Value more = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, sink, shift));
+        rescale = emitExp2(f, arith::SubFOp::create(b, loc, maximum, shift));
+        Value more = emitExp2(f, arith::SubFOp::create(b, loc, sink, shift));
         sum = math::FmaOp::create(b, loc, sum, rescale, more);
         maximum = larger;
       }
@@ -253,7 +253,7 @@ LogicalResult DecodeTask::emitMerge(Value task, llvm::function_ref<Value(Express
           Value own = loadFloat(from, sumAt);
           Value hasKeys = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, own, number(0.0));
           auto add = [&]() -> Values {
-            Value factor = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, loadFloat(from, maximumAt), shift));
+            Value factor = emitExp2(f, arith::SubFOp::create(b, loc, loadFloat(from, maximumAt), shift));
             addMixes(query, from, factor);
             return {math::FmaOp::create(b, loc, own, factor, carried[0])};
           };

@@ -44,7 +44,7 @@ void DecodeTask::growMaxima() {
     Value shift = arith::SelectOp::create(b, f.loc(), isNone, f.constant(type, 0.0), maximum);
     f.store(maximum, base, maximumAt);
     f.store(shift, scratch, f.add(shifts.offset, first));
-    f.store(emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), old, shift)), scratch, f.add(rescales.offset, first));
+    f.store(emitExp2(f, arith::SubFOp::create(b, f.loc(), old, shift)), scratch, f.add(rescales.offset, first));
   });
 }
 
@@ -67,7 +67,7 @@ void DecodeTask::emitPowersOf(Value query, const Tile &tile) {
   Values ends = f.loop(start, tile.high, lanes, init, [&](Value key, ValueRange carried) -> Values {
     Value place = f.add(at(raw[0], query), key);
     Value score = loadLanes(scratch, place);
-    Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, loc, score, shift));
+    Value power = emitExp2(f, arith::SubFOp::create(b, loc, score, shift));
     Values next{arith::AddFOp::create(b, loc, carried[0], power)};
     Value present = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, score, floats(-infinity));
     if (changes)

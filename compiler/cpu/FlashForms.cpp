@@ -90,7 +90,7 @@ private:
     if (!form.hasPrefill)
       return f.i64(0);
     Value blocks = blocksFor(f, axes, shape, axes.lane ? f.extent(axes.lane) : Value());
-    return form.whereMany(f, f.mul(f.ceilDiv(blocks, f.i64(shape.blocks)), f.extent(axes.batch)));
+    return form.whereMany(f, f.mul(f.ceilDiv(blocks, blocksPerTask(f, axes, shape, blocks)), f.extent(axes.batch)));
   }
 
   Value decodeCount(FunctionScope &f) {

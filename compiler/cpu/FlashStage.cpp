@@ -87,7 +87,7 @@ void FlashTask::packQuery(Value number, Value firstQuery) {
                 PanelColumns{axes.lane, {}, shape.vectors, firstSlot, mayReachBeyond()}, panel);
     else
       packLonelyQuery(term, panel);
-    if (score.queryFactor || (score.isPlain && isSoftmax()))
+    if (score.isPlain && (score.queryFactor || score.factor != 1 || isSoftmax()))
       scaleQuery(panel, extent);
   }
 }
@@ -111,10 +111,9 @@ void FlashTask::scaleQuery(Value panel, Value extent) {
   OpBuilder &b = f.builder();
   Values factors;
   for (int64_t v = 0; v < shape.vectors; ++v) {
-    Value factor = score.queryFactor ? expressions.evaluateLanes(score.queryFactor, v).value : floats(1.0);
-    if (isSoftmax())
-      factor = arith::MulFOp::create(b, f.loc(), factor, floats(log2OfE));
-    factors.push_back(factor);
+    Value constant = floats(isSoftmax() ? score.factor * log2OfE : score.factor);
+    Value own = score.queryFactor ? expressions.evaluateLanes(score.queryFactor, v).value : Value();
+    factors.push_back(own ? arith::MulFOp::create(b, f.loc(), own, constant).getResult() : constant);
   }
   f.loop(f.i64(0), extent, f.i64(1), [&](Value e) {
     for (int64_t v = 0; v < shape.vectors; ++v) {
@@ -135,7 +134,7 @@ void FlashTask::startBlock(Value number) {
       maximum = arith::MulFOp::create(b, f.loc(), sink, floats(log2OfE));
       Value none = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::OEQ, maximum, floats(-infinity));
       Value shift = arith::SelectOp::create(b, f.loc(), none, floats(0.0), maximum);
-      sum = emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), maximum, shift));
+      sum = emitExp2(f, arith::SubFOp::create(b, f.loc(), maximum, shift));
     }
     storeFloats(maximum, at(scratch.maximum, number), v * shape.lanes);
     storeFloats(sum, at(scratch.sum, number), v * shape.lanes);
@@ -228,7 +227,8 @@ Value FlashTask::hasBlocks(Value firstBlock) {
 }
 
 LogicalResult FlashTask::emit(Value task) {
-  Value tiles = f.ceilDiv(blockCount(), f.i64(shape.blocks));
+  blocksOfTask = blocksPerTask(f, axes, shape, blockCount());
+  Value tiles = f.ceilDiv(blockCount(), blocksOfTask);
   Values counts;
   for (StringAttr axis : axes.batch)
     counts.push_back(f.extent(axis));
@@ -236,7 +236,7 @@ LogicalResult FlashTask::emit(Value task) {
   Values indices = splitTask(f, task, counts);
   // The last tile first: under a causal mask it sees the most keys.
   Value tile = f.sub(f.sub(tiles, f.i64(1)), indices.back());
-  Value firstBlock = f.mul(tile, f.i64(shape.blocks));
+  Value firstBlock = f.mul(tile, blocksOfTask);
   expressions.enter(nullptr);
   bindBatch(indices);
   Value exists = hasBlocks(firstBlock);
@@ -257,7 +257,7 @@ LogicalResult FlashTask::emit(Value task) {
 }
 
 void FlashTask::emitTile(Value firstBlock) {
-  Value count = f.min(f.i64(shape.blocks), f.sub(blockCount(), firstBlock));
+  Value count = f.min(blocksOfTask, f.sub(blockCount(), firstBlock));
   Values ranges = emitStart(firstBlock, count);
   Value low = ranges[0], high = ranges[1];
   for (unsigned r = 1; r < rangeCount(); ++r) {

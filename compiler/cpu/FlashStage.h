@@ -46,7 +46,9 @@ inline constexpr double log2OfE = 1.4426950408889634;
 
 /// What happens to the only score term of a flash.
 struct FlashScore {
-  mlir::Value queryFactor; ///< when the score is `term * factor`: it is multiplied into the query
+  // Where the score is `term * factor`, that is multiplied into the query.
+  mlir::Value queryFactor; ///< null: none
+  double factor = 1;       ///< a constant one
   bool isPlain = false;    ///< nothing else happens to it
 
   FlashScore(FlashOp flash, const FlashAxes &axes);
@@ -56,7 +58,7 @@ struct FlashScore {
 struct FlashShape {
   int64_t lanes, vectors, rows;
   int64_t queries; ///< of a register block: lanes * vectors
-  int64_t blocks;  ///< register blocks in a query tile
+  int64_t blocks;  ///< register blocks in a query tile, at most
   int64_t keyTile; ///< keys, a multiple of rows
   unsigned ranges; ///< of keys that a row sees
   unsigned leaves; ///< of what can be told of the mask for whole tiles
@@ -81,6 +83,10 @@ void writeAlongWidth(Expressions &x, FlashOp flash, const FlashAxes &axes, Write
 
 /// Register blocks of a batch entry that has so many queries along the lane axis (null without one).
 mlir::Value blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, mlir::Value queries);
+
+/// Register blocks of a task, of so many of a batch entry: all that a tile holds where that leaves tasks enough, or half of
+/// them.
+mlir::Value blocksPerTask(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, mlir::Value blocks);
 
 /// Element offsets (f32) from the worker's scratch; a per-block part has a pitch.
 struct FlashScratch {
@@ -183,7 +189,7 @@ private:
   Values scoresAt(Value key, llvm::ArrayRef<Values> raw, unsigned r, mlir::Operation *loop);
   void emitPowers(const KeyRange &block, Value firstKey, llvm::ArrayRef<Value> shift, llvm::ArrayRef<Value> sums,
                   bool marksAbsent);
-  void rescale(Value number, llvm::ArrayRef<Value> grew, llvm::ArrayRef<Value> factors);
+  void rescale(Value number, llvm::ArrayRef<Value> rises, llvm::ArrayRef<Value> factors);
   void emitMixes(const KeyRange &block, bool skipsAbsent);
 
   // Small helpers.
@@ -206,6 +212,7 @@ private:
   Expressions expressions;
   TileMask tiles;
   Value base; ///< the worker's scratch
+  Value blocksOfTask; ///< at most
   FlashScratch scratch;
   mlir::VectorType vectorType;
   FlashScore score;

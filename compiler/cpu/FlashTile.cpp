@@ -195,7 +195,7 @@ void FlashTask::emitPowers(const KeyRange &block, Value firstKey, ArrayRef<Value
     Values next, kept;
     for (int64_t v = 0; v < shape.vectors; ++v) {
       Value score = loadFloats(row, v * shape.lanes);
-      Value power = emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), score, shift[v]));
+      Value power = emitExp2(f, arith::SubFOp::create(b, f.loc(), score, shift[v]));
       next.push_back(arith::AddFOp::create(b, f.loc(), carried[v], power));
       if (marksAbsent || changes) {
         Value present = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UNE, score, floats(-infinity));
@@ -220,11 +220,11 @@ void FlashTask::emitPowers(const KeyRange &block, Value firstKey, ArrayRef<Value
   }
 }
 
-/// Multiplies the block's outputs by 2^(old maximum - new maximum) where any maximum grew.
-void FlashTask::rescale(Value number, ArrayRef<Value> grew, ArrayRef<Value> factors) {
+/// Multiplies the block's outputs by 2^(old shift - new shift) where any shift rises.
+void FlashTask::rescale(Value number, ArrayRef<Value> rises, ArrayRef<Value> factors) {
   OpBuilder &b = f.builder();
   Value any;
-  for (Value lanes : grew)
+  for (Value lanes : rises)
     any = any ? arith::OrIOp::create(b, f.loc(), any, lanes).getResult() : lanes;
   any = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::OR, any);
   f.when(any, [&] {
@@ -295,18 +295,22 @@ void FlashTask::emitBlock(const KeyRange &block, Value firstKey, Value length, V
   for (int64_t v = 0; v < shape.vectors; ++v)
     old.push_back(loadFloats(maximumAt, v * shape.lanes));
   Values maxima = emitScores(block, firstKey, length, old);
-  Values shift, factors, grew, sums;
+  Values shift, factors, rises, sums;
   for (int64_t v = 0; v < shape.vectors; ++v) {
+    // Weights are 2^(score - shift), and the shift need not be the maximum: it follows where that is more than 2^8 times as
+    // much, so most tiles leave the outputs as they are (the conditional rescaling of FlashAttention-4).
+    Value limit = arith::AddFOp::create(b, loc, old[v], floats(8.0));
+    rises.push_back(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, maxima[v], limit));
+    Value kept = arith::SelectOp::create(b, loc, rises[v], maxima[v], old[v]);
     // Still no key: shift by 0, so that -inf - -inf never happens.
-    Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maxima[v], floats(-infinity));
-    shift.push_back(arith::SelectOp::create(b, loc, none, floats(0.0), maxima[v]));
-    factors.push_back(emitExp2NonPositive(f, arith::SubFOp::create(b, loc, old[v], shift[v])));
-    grew.push_back(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, old[v], maxima[v]));
+    Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, kept, floats(-infinity));
+    shift.push_back(arith::SelectOp::create(b, loc, none, floats(0.0), kept));
+    factors.push_back(emitExp2(f, arith::SubFOp::create(b, loc, old[v], shift[v])));
     Value sum = loadFloats(sumAt, v * shape.lanes);
     sums.push_back(arith::MulFOp::create(b, loc, sum, factors[v]));
-    storeFloats(maxima[v], maximumAt, v * shape.lanes);
+    storeFloats(kept, maximumAt, v * shape.lanes);
   }
-  rescale(block.number, grew, factors);
+  rescale(block.number, rises, factors);
   auto finish = [&](bool marks) {
     inScope(expressions, [&] { emitPowers(block, firstKey, shift, sums, marks); });
     emitMixes(block, marks);

@@ -55,6 +55,8 @@ struct Floats {
 /// 1.5 * 2^23: adding it leaves the rounded integer in the low bits, whatever the
 /// value (a conversion of NaN to an integer would be undefined).
 constexpr double roundingShift = 12582912.0;
+/// The same with the bias of an exponent field.
+constexpr double biasedShift = roundingShift + 127;
 constexpr int32_t one = 0x3F800000;
 } // namespace
 
@@ -63,17 +65,15 @@ Value attn::emitMax(FunctionScope &f, Value x, Value y) {
   return arith::SelectOp::create(f.builder(), f.loc(), greater, x, y);
 }
 
-Value attn::emitExp2NonPositive(FunctionScope &f, Value x) {
+Value attn::emitExp2(FunctionScope &f, Value x) {
   Floats v{f, x.getType()};
   // At -127 the scale's exponent field is 0, so the product is exactly 0.
   Value clamped = v.atLeast(x, -127.0);
-  Value shifted = v.add(clamped, v.number(roundingShift));
-  Value fraction = v.sub(clamped, v.sub(shifted, v.number(roundingShift)));
+  Value shifted = v.add(clamped, v.number(biasedShift));
+  Value fraction = v.sub(clamped, v.sub(shifted, v.number(biasedShift)));
   Value power = v.polynomial(fraction, {1.0, 0.6931471880262288, 0.24022650760568148, 0.05550357114219124,
                                         0.009618082557275323, 0.001339086336464892, 0.00015453162945808964});
-  OpBuilder &b = f.builder();
-  Value exponent = arith::ShLIOp::create(b, f.loc(), v.bits(shifted), v.bitsNumber(23));
-  Value scale = v.fromBits(arith::AddIOp::create(b, f.loc(), exponent, v.bitsNumber(one)));
+  Value scale = v.fromBits(arith::ShLIOp::create(f.builder(), f.loc(), v.bits(shifted), v.bitsNumber(23)));
   return v.mul(power, scale);
 }
 

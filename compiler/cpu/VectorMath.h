@@ -11,8 +11,8 @@
 
 namespace attn {
 
-/// 2^x for x <= 0, within 2 ulp; exactly 0 below 2^-126.
-mlir::Value emitExp2NonPositive(FunctionScope &f, mlir::Value x);
+/// 2^x for x <= 127, within 2 ulp; exactly 0 below 2^-126.
+mlir::Value emitExp2(FunctionScope &f, mlir::Value x);
 
 /// e^x over all of f32, within 2 ulp.
 mlir::Value emitExp(FunctionScope &f, mlir::Value x);

@@ -14,26 +14,9 @@ using namespace attn;
 // The form of a score
 //===----------------------------------------------------------------------===//
 
-/// The number that a map of one input multiplies it with.
-static std::optional<double> constantFactor(MapOp map) {
-  Block &body = map.getBody().front();
-  auto product = body.getTerminator()->getOperand(0).getDefiningOp<arith::MulFOp>();
-  if (!product || map.getInputs().size() != 1 || body.getOperations().size() != 3)
-    return std::nullopt;
-  for (Value side : product->getOperands())
-    if (auto constant = side.getDefiningOp<arith::ConstantOp>())
-      return cast<FloatAttr>(constant.getValue()).getValueAsDouble();
-  return std::nullopt;
-}
-
 ScoreForm ScoreForm::of(FlashOp flash, const FlashAxes &axes) {
-  Block &region = flash.getBody().front();
   FlashScore score(flash, axes);
-  ScoreForm form{score.queryFactor, 1, score.isPlain};
-  auto map = flash.getScore().getDefiningOp<MapOp>();
-  bool isOfTerm = map && region.getNumArguments() == 1 && map.getInputs().front() == region.getArgument(0);
-  if (std::optional<double> factor = isOfTerm ? constantFactor(map) : std::nullopt; factor && *factor > 0)
-    form = {{}, *factor, true};
+  ScoreForm form{score.queryFactor, score.factor, score.isPlain};
   if (flash.getNormalizer() == Normalizer::Softmax)
     form.scale *= log2OfE;
   else if (form.scale != 1) // Nothing follows that could take the factor in.

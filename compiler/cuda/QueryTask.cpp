@@ -84,7 +84,7 @@ Value QueryTask::isFirstLane() {
 Value QueryTask::shiftFor(Value maximum) { return select(equals(maximum, -infinity), number(0.0), maximum); }
 
 Value QueryTask::powerOf(Value score, Value shift) {
-  return emitExp2NonPositive(f, arith::SubFOp::create(b, f.loc(), score, shift));
+  return emitExp2(f, arith::SubFOp::create(b, f.loc(), score, shift));
 }
 
 void QueryTask::finish(Value firstElement, ValueRange state) {

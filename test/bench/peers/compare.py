@@ -32,6 +32,7 @@ PEERS = {
     "openvino": "other_peers:openvino",
     "jax": "other_peers:jax",
     "iree": "other_peers:iree",
+    "ggml": "ggml_peer:attention",
 }
 
 

@@ -74,7 +74,7 @@ TEST(ScheduleValidation, NestReadsNoTiles) {
 /// And more keys where L2 is large.
 TEST(CostModel, RegisterBlocks) {
   EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 3, 4, 192, 64, 256, 16, 256}));
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 192, 128, 256, 24, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 384, 128, 256, 24, 256}));
   EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256, 8, 256}));
 }
 
