@@ -140,6 +140,8 @@ LogicalResult Driver::emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<O
 
 /// Targets of one group share one object; where there are several, files carry its name.
 static llvm::StringRef groupOf(const Target &target) {
+  if (target.hasDevice())
+    return target.name;
   return target.isCuda() ? "cuda" : llvm::Triple::getArchTypeName(llvm::Triple(target.triple).getArch());
 }
 

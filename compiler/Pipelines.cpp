@@ -49,7 +49,7 @@ const Stage stages[] = {
        decide.target = options.target;
        decide.schedule = options.schedule;
        passes.addPass(createDecide(decide));
-       passes.addPass(createChooseRoute());
+       passes.addPass(createChooseRoute({options.target}));
      }},
     // One of the two does something.
     {"lower-to-cpu",

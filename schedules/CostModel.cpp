@@ -45,6 +45,19 @@ static int64_t mostDecodeQueries(const Schedule &schedule) {
 /// On a device so many queries leave most of a tile of 64 rows empty, and a grid of few blocks.
 static constexpr int64_t mostDeviceDecodeQueries = 16;
 
+/// A thread keeps the scores and weights of a block of keys and the sums of a few elements.
+static Schedule deviceSchedule() {
+  Schedule schedule;
+  schedule.lanes = schedule.vectors = 1;
+  schedule.rows = 4;
+  schedule.queryTile = 64;
+  schedule.keyTile = 16;
+  schedule.depthTile = unusedDepth;
+  schedule.decodeQueries = 0;
+  schedule.decodeChunk = wantedChunk;
+  return schedule;
+}
+
 static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const Target &target) {
   schedule.decodeQueries = target.isCuda() ? mostDeviceDecodeQueries : mostDecodeQueries(schedule);
   schedule.decodeChunk = wantedChunk;
@@ -79,6 +92,8 @@ static void chooseContractTiles(Schedule &schedule, const StageFacts &facts, con
 }
 
 Schedule attn::chooseSchedule(const StageFacts &facts, const Target &target) {
+  if (target.hasDevice() && facts.kind == StageShape::Flash)
+    return deviceSchedule();
   Schedule schedule;
   chooseRegisterBlock(schedule, target);
   schedule.queryTile = multipleUpTo(wantedQueries, schedule.lanes * schedule.vectors);
@@ -130,6 +145,12 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
     if (facts.kind == StageShape::Flash && schedule.decodeQueries)
       say("decode_queries {0}, decode_chunk {1}: up to so many queries, keys are split into chunks of at least so many",
           schedule.decodeQueries, schedule.decodeChunk);
+    return lines;
+  }
+  if (target.hasDevice() && facts.kind == StageShape::Flash) {
+    say("query_tile {0}: threads of a block, each of which has a query", schedule.queryTile);
+    say("key_tile {0}: keys whose scores a thread keeps; rows {1}: elements of a width that it mixes at a time",
+        schedule.keyTile, schedule.rows);
     return lines;
   }
   say("lanes {0}: of the {1} f32 in a vector of {2}", schedule.lanes, target.lanes, target.name);

@@ -23,12 +23,16 @@ enum class PlanKind { F32, F64, I64, Bool };
 struct PlanRef {
   bool isBuffer = false;
   int64_t number = 0;
+
+  bool operator==(const PlanRef &other) const { return isBuffer == other.isBuffer && number == other.number; }
 };
 
 /// A factor of a tensor whose index every task fixes: it is folded into the tensor's address.
 struct PlanFixed {
   int64_t factor = 0;
   std::string axis;
+
+  bool operator==(const PlanFixed &other) const { return factor == other.factor && axis == other.axis; }
 };
 
 /// A stored tensor as a task sees it: the factors that are left are its dimensions, in stored order. Their strides are
@@ -39,6 +43,11 @@ struct PlanTensor {
   PlanElement element = PlanElement::F32;
   std::vector<PlanFixed> fixed;
   std::vector<int64_t> factors;
+
+  /// Whether both are the same part of the same tensor.
+  bool sees(const PlanTensor &other) const {
+    return ref == other.ref && fixed == other.fixed && factors == other.factors;
+  }
 };
 
 /// A number that a task is given, as 64 bits.
@@ -115,7 +124,8 @@ struct PlanAxis {
 enum class PlanPart {
   Tile,  ///< a tile of queries against all keys, in blocks; gives results
   Chunk, ///< few queries against a chunk of keys; gives for each query maximum, sum and mix of its weights
-  Merge  ///< what chunks gave; gives results
+  Merge, ///< what chunks gave; gives results
+  Device ///< all queries against all keys on a device; gives results
 };
 
 /// An `attn.flash` stage: softmax(score) mixes values, over keys.
@@ -124,13 +134,15 @@ struct StagePlan {
   std::string symbol;
   PlanPart part = PlanPart::Tile;
   /// Tile: a register block has vectors of lanes queries by rows keys. Chunk: vectors of lanes lie along a width, for
-  /// `queryTile` queries, and `rows` keys are scored at once.
+  /// `queryTile` queries, and `rows` keys are scored at once. Device: blocks of `queryTile` threads, each of which has
+  /// one query and mixes `rows` elements of a width at a time.
   int64_t lanes = 0, vectors = 0, rows = 0, queryTile = 0;
   /// Keys of a block, of a chunk a part whose sums stay in registers.
   int64_t keyTile = 0;
   /// Chunk: keys of a task.
   int64_t chunk = 0;
-  /// Axes that a task fixes, and those of its queries, row-major. A tile has at most one of the latter, along lanes.
+  /// Axes that a task fixes, and those of its queries, row-major. A tile has at most one of the latter, along lanes; for a
+  /// device nothing is fixed.
   std::vector<std::string> tasks;
   std::vector<PlanAxis> queries;
   PlanAxis key;

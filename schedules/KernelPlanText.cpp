@@ -41,6 +41,7 @@ struct ScalarEnumerationTraits<PlanPart> {
     io.enumCase(part, "tile", PlanPart::Tile);
     io.enumCase(part, "chunk", PlanPart::Chunk);
     io.enumCase(part, "merge", PlanPart::Merge);
+    io.enumCase(part, "device", PlanPart::Device);
   }
 };
 

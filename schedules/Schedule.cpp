@@ -99,6 +99,23 @@ static llvm::Error checkRegisters(const Schedule &schedule, const Target &target
   return llvm::Error::success();
 }
 
+/// A thread's own memory and a block's threads, as the least of the devices have them.
+static constexpr int64_t mostThreads = 1024, mostKeysOfThread = 128, mostRowsOfThread = 32;
+
+static llvm::Error checkDevice(const Schedule &schedule, const Target &target) {
+  if (schedule.route == Route::Mlir)
+    return refused(llvm::formatv("route mlir has no code for {0}: its attentions are Halide's", target.name));
+  if (schedule.lanes != 1 || schedule.vectors != 1)
+    return refused(llvm::formatv("threads of {0} hold scalars: lanes and vectors are 1", target.name));
+  std::tuple<llvm::StringRef, int64_t, int64_t> fields[] = {{"query_tile", schedule.queryTile, mostThreads},
+                                                            {"key_tile", schedule.keyTile, mostKeysOfThread},
+                                                            {"rows", schedule.rows, mostRowsOfThread}};
+  for (auto [name, value, most] : fields)
+    if (value > most)
+      return refused(llvm::formatv("{0} {1} is more than the {2} that a device is sure to have room for", name, value, most));
+  return llvm::Error::success();
+}
+
 static llvm::Error checkTiles(const Schedule &schedule, StageShape kind) {
   int64_t width = schedule.lanes * schedule.vectors;
   if (kind == StageShape::Flash && schedule.queryTile % width)
@@ -122,6 +139,8 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
       return refused(llvm::formatv("{0} {1} is not between 0 and {2}", name, value, largestField));
   if (schedule.route == Route::Halide && (facts.kind != StageShape::Flash || target.isCuda()))
     return refused("route halide is for flash stages on processors");
+  if (target.hasDevice() && facts.kind == StageShape::Flash)
+    return checkDevice(schedule, target);
   if (llvm::Error error = checkRegisters(schedule, target))
     return error;
   if (facts.kind == StageShape::Nest)

@@ -4,6 +4,7 @@
 #include "schedules/Target.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
@@ -40,11 +41,31 @@ static Target namedCuda(llvm::StringRef name) {
   return target;
 }
 
-static Target named(llvm::StringRef name) { return cudaArchOf(name) ? namedCuda(name) : namedProcessor(name); }
+static DeviceInterface interfaceOf(llvm::StringRef name) {
+  return llvm::StringSwitch<DeviceInterface>(name)
+      .Case("opencl", DeviceInterface::OpenCL)
+      .Case("cuda", DeviceInterface::Cuda)
+      .Case("vulkan", DeviceInterface::Vulkan)
+      .Default(DeviceInterface::None);
+}
+
+/// A program on most processors of this machine's architecture.
+static Target namedInterface(llvm::StringRef name) {
+  Target target = namedProcessor(llvm::Triple(llvm::sys::getProcessTriple()).isAArch64() ? "aarch64" : "x86-64-v3");
+  target.name = name.str();
+  target.device = interfaceOf(name);
+  return target;
+}
+
+static Target named(llvm::StringRef name) {
+  if (interfaceOf(name) != DeviceInterface::None)
+    return namedInterface(name);
+  return cudaArchOf(name) ? namedCuda(name) : namedProcessor(name);
+}
 
 llvm::ArrayRef<llvm::StringRef> attn::targetNames() {
-  static constexpr llvm::StringRef names[] = {"host",       "x86-64-v3",  "x86-64-v4",   "aarch64",
-                                              "cuda:sm_80", "cuda:sm_90", "cuda:sm_100", "cuda:sm_120"};
+  static constexpr llvm::StringRef names[] = {"host",       "x86-64-v3",   "x86-64-v4",   "aarch64", "cuda:sm_80",
+                                              "cuda:sm_90", "cuda:sm_100", "cuda:sm_120", "opencl",  "vulkan", "cuda"};
   return names;
 }
 

@@ -6,6 +6,7 @@
 #ifndef ATTN_SCHEDULES_TARGET_H
 #define ATTN_SCHEDULES_TARGET_H
 
+#include "schedules/DeviceInterface.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -15,7 +16,7 @@
 namespace attn {
 
 struct Target {
-  /// As the user names it: `host`, `x86-64-v3`, `aarch64`, `cuda:sm_80`.
+  /// As the user names it: `host`, `x86-64-v3`, `aarch64`, `cuda:sm_80`, `opencl`.
   std::string name;
   std::string triple;
   /// What LLVM calls the processor, and its list of features: `+avx2,+fma`.
@@ -30,8 +31,11 @@ struct Target {
   int64_t l2Bytes = 512 << 10;
   /// Of `cuda:sm_80`: 80. What is above is then the processor that calls, but for lanes: threads hold scalars.
   int64_t cudaArch = 0;
+  /// Where attentions run that Halide generates; what is above is the processor that calls, and does all else.
+  DeviceInterface device = DeviceInterface::None;
 
   bool isCuda() const { return cudaArch != 0; }
+  bool hasDevice() const { return device != DeviceInterface::None; }
 };
 
 /// The targets that can be asked for by name, `host` among them.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # How lit runs the tests: which files are tests, what they may call, which features they may require.
+import glob
 import os
 import shutil
 import subprocess
@@ -48,6 +49,10 @@ if shutil.which("qemu-aarch64-static") and shutil.which("aarch64-linux-gnu-gcc")
     config.available_features.add("qemu-aarch64")
 if shutil.which("qemu-x86_64-static") and "host-x86_64" in config.available_features:
     config.available_features.add("qemu-x86_64")
+# An OpenCL device; what PoCL compiles stays here.
+if glob.glob("/etc/OpenCL/vendors/*.icd"):
+    config.available_features.add("opencl-device")
+config.environment["POCL_CACHE_DIR"] = os.path.join(config.test_exec_root, "pocl")
 if config.halide:
     config.available_features.add("halide")
 if "-fsanitize" in config.build_flags:

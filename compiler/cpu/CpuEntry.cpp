@@ -5,6 +5,7 @@
 //   NAME.stageN(frame, task, worker)  one task of stage N, counted from 0
 //   NAME.stageN.tasks(frame) -> i64   how many there are
 //   NAME.stageN.finish, and its tasks  what begins when all tasks of the stage have ended; absent: nothing
+//   NAME.stageN.device(frame, 0, 0) -> i32  in their place: a call that gives a status, 0 where it did all
 //   NAME.scratch(frame) -> i64        bytes of scratch per worker; absent: none
 //   NAME.shared(frame) -> i64         bytes of scratch that the workers share; absent: none
 //   NAME.require(frame) -> i32        the number, from 1, of the first attn.require that fails, or 0; absent: none
@@ -37,15 +38,15 @@ private:
     for (const std::string &condition : raggedConditions(layout))
       texts.push_back(tables.text(condition));
     lengths = tables.table(texts, "lengths");
-    if (find(".fits"))
-      limits = tables.table({tables.text("at most 2^27 elements along an axis, and strides and tiles within 2^31: Halide "
-                                         "counts in 32 bits (--route=mlir takes any)")},
-                            "limits");
     for (StageOp stage : layout.getKernel().getBody().getOps<StageOp>()) {
       std::string symbol = (".stage" + llvm::Twine(stages++)).str();
-      if (!find(symbol) || !find(symbol + ".tasks"))
+      bool isCall = bool(find(symbol + ".device"));
+      hasDevice |= isCall;
+      if (!isCall && (!find(symbol) || !find(symbol + ".tasks")))
         return stage.emitOpError("has no code");
     }
+    if (find(".fits"))
+      limits = tables.table({tables.text(hasDevice ? onDevice : onProcessor)}, "limits");
     return success();
   }
 
@@ -72,11 +73,19 @@ private:
   Value checkRequirements(llvm::function_ref<Value()> then) override { return require(".require", requirements, then); }
   Value checkLimits(llvm::function_ref<Value()> then) override { return require(".fits", limits, then); }
 
-  void runStage(unsigned stage) {
+  /// The stages from this one on, as far as none fails.
+  Value runFrom(unsigned stage) {
+    if (stage == stages)
+      return number(0, i32);
     std::string symbol = (".stage" + llvm::Twine(stage)).str();
+    if (func::FuncOp onDevice = find(symbol + ".device")) {
+      Value status = call(onDevice, {frame, number(0, i64), number(0, i32)});
+      return whenOk(status, [&] { return runFrom(stage + 1); });
+    }
     runTasks(symbol);
     if (find(symbol + ".finish"))
       runTasks(symbol + ".finish");
+    return runFrom(stage + 1);
   }
 
   void runTasks(const std::string &symbol) {
@@ -87,22 +96,36 @@ private:
     call(runtime("attn_run", {pointer, i64, pointer, pointer}, {}), {context, count, address, frame});
   }
 
+  /// A device that is not there is noticed before anything is written.
   Value runStages() override {
+    if (!hasDevice)
+      return reserveAndRun();
+    Value status = call(runtime("attn_device_start", {pointer}, i32), {context});
+    return whenOk(status, [&] { return reserveAndRun(); });
+  }
+
+  Value reserveAndRun() {
     func::FuncOp reserve = runtime("attn_reserve", {pointer, i64, i64, pointer, pointer}, i32);
     Value status = call(reserve, {context, workspaceBytes(), number(workspaceAlignment, i64), memoryPlace, ownedPlace});
     return whenOk(status, [&] {
       Value memory = LLVM::LoadOp::create(b, loc, pointer, memoryPlace);
       placeBuffers(memory);
-      for (unsigned stage = 0; stage < stages; ++stage)
-        runStage(stage);
+      Value status = runFrom(0);
       Value owned = LLVM::LoadOp::create(b, loc, i32, ownedPlace);
       call(runtime("attn_release", {pointer, pointer, i32}, {}), {context, memory, owned});
-      return number(0, i32);
+      return status;
     });
   }
 
   FlatSymbolRefAttr requirements, lengths, limits;
   unsigned stages = 0;
+  /// Some stage is a call.
+  bool hasDevice = false;
+
+  static constexpr llvm::StringLiteral onProcessor = "at most 2^27 elements along an axis, and strides and tiles within "
+                                                     "2^31: Halide counts in 32 bits (--route=mlir takes any)";
+  static constexpr llvm::StringLiteral onDevice = "at most 2^27 elements along an axis, and tensors, and what is kept of "
+                                                  "all queries, within 2^31: Halide counts in 32 bits";
 };
 } // namespace
 

@@ -10,24 +10,9 @@
 #include "compiler/cpu/DecodeForm.h"
 #include "compiler/cpu/FlashDecode.h"
 #include "compiler/cpu/HalideTask.h"
-#include "schedules/KernelPlanText.h"
 
 using namespace mlir;
 using namespace attn;
-
-/// The plans of a stage; what cannot be read is said.
-static FailureOr<std::vector<StagePlan>> plansOf(StageOp stage) {
-  std::vector<StagePlan> plans;
-  for (auto text : stage->getAttrOfType<ArrayAttr>("plans").getAsRange<StringAttr>()) {
-    llvm::Expected<StagePlan> plan = parsePlan(text.getValue());
-    if (!plan)
-      return stage.emitError(llvm::toString(plan.takeError()));
-    plans.push_back(std::move(*plan));
-  }
-  return plans;
-}
-
-static StringAttr nameIn(FunctionScope &f, llvm::StringRef axis) { return StringAttr::get(f.builder().getContext(), axis); }
 
 /// How many combinations of indices the axes have.
 static Value countOf(FunctionScope &f, ArrayRef<std::string> axes) {
@@ -35,38 +20,6 @@ static Value countOf(FunctionScope &f, ArrayRef<std::string> axes) {
   for (const std::string &axis : axes)
     count = f.mul(count, f.extent(nameIn(f, axis)));
   return count;
-}
-static Value queryCount(FunctionScope &f, const StagePlan &plan) {
-  Value count = f.i64(1);
-  for (const PlanAxis &axis : plan.queries)
-    count = f.mul(count, f.extent(nameIn(f, axis.name)));
-  return count;
-}
-
-/// Calls a function that the linker finds (compiler/emit/LinkHalide.h), in the code of `plan` where that is given.
-static void callHalide(FunctionScope &f, llvm::StringRef symbol, ValueRange arguments, const StagePlan *plan) {
-  OpBuilder &builder = f.builder();
-  auto module = f.getFunction()->getParentOfType<ModuleOp>();
-  auto callee = module.lookupSymbol<func::FuncOp>(symbol);
-  if (!callee) {
-    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-    callee = func::FuncOp::create(b, f.loc(), symbol, b.getFunctionType(arguments.getTypes(), b.getI32Type()));
-    callee.setPrivate();
-    if (plan)
-      callee->setAttr("attn.plan", b.getStringAttr(printPlan(*plan)));
-  }
-  func::CallOp::create(builder, f.loc(), callee, arguments);
-}
-
-/// The bytes that a task of the plan allocates.
-static Value scratchOf(FunctionScope &f, FlashOp flash, const StagePlan &plan) {
-  HalideTask task(f, flash, plan);
-  Value bytes = task.allocate(8);
-  FunctionScope::Values arguments{LLVM::ZeroOp::create(f.builder(), f.loc(), LLVM::LLVMPointerType::get(f.builder().getContext()))};
-  llvm::append_range(arguments, task.scalars());
-  arguments.push_back(task.integer(bytes));
-  callHalide(f, plan.symbol + ".scratch", arguments, nullptr);
-  return f.load(f.builder().getI64Type(), bytes, f.i64(0));
 }
 
 namespace {
@@ -252,78 +205,6 @@ LogicalResult HalideLowering::emitFinish(FunctionScope &f, Value entry) {
     arguments.push_back(builder.result(store, {f.i64(0), queryCount(f, *merge)}));
   callHalide(f, merge->symbol, arguments, &*merge);
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Limits
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Collects the conditions for what Halide counts in i32.
-class Limits {
-public:
-  explicit Limits(FunctionScope &f)
-      : f(f), fits(arith::ConstantOp::create(f.builder(), f.loc(), f.builder().getBoolAttr(true))) {}
-
-  void addPlan(const StagePlan &plan, int64_t decodeQueries) {
-    for (const PlanScalar &scalar : plan.scalars)
-      if (scalar.number == PlanNumber::Extent)
-        within(extent(scalar.axis), mostAlongAxis);
-    for (const PlanTensor &tensor : plan.tensors)
-      for (int64_t factor : tensor.factors) {
-        const Access &access = f.access(refOf(f, tensor.ref));
-        within(access.strides[factor], mostElements);
-        within(f.extent(access.factors[factor]), mostElements);
-      }
-    // Memory of a task has rows of queries and rows of keys, rounded up.
-    Value rows = plan.part == PlanPart::Tile ? f.i64(plan.queryTile + plan.keyTile) : queriesOf(plan, decodeQueries);
-    auto addRows = [&](const std::string &axis) {
-      Value length = f.add(f.min(extent(axis), f.i64(mostAlongAxis)), f.i64(4 * plan.lanes * plan.vectors));
-      within(f.mul(f.add(rows, f.i64(plan.queryTile + plan.keyTile)), length), mostElements);
-    };
-    for (const PlanTerm &term : plan.terms)
-      addRows(term.over);
-    for (const PlanMix &mix : plan.mixes)
-      addRows(mix.width);
-    within(f.mul(rows, f.i64(std::max<int64_t>(plan.chunk, 1))), mostElements);
-  }
-  Value all() const { return fits; }
-
-private:
-  static constexpr int64_t mostAlongAxis = int64_t(1) << 27, mostElements = int64_t(1) << 31;
-
-  Value extent(const std::string &axis) { return f.extent(nameIn(f, axis)); }
-
-  /// Queries that share a chunk, where so few take it; kept below what overflows.
-  Value queriesOf(const StagePlan &plan, int64_t decodeQueries) {
-    Value count = f.i64(1);
-    for (auto [i, axis] : llvm::enumerate(plan.queries)) {
-      bool isLast = i + 1 == plan.queries.size();
-      Value along = f.min(extent(axis.name), f.i64(isLast ? std::min(decodeQueries, mostAlongAxis) : mostAlongAxis));
-      count = f.min(f.mul(count, along), f.i64(mostElements));
-    }
-    return count;
-  }
-
-  void within(Value value, int64_t limit) {
-    OpBuilder &b = f.builder();
-    Value below = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::slt, value, f.i64(limit));
-    Value above = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::sgt, value, f.i64(-limit));
-    fits = arith::AndIOp::create(b, f.loc(), fits, arith::AndIOp::create(b, f.loc(), below, above));
-  }
-
-  FunctionScope &f;
-  Value fits;
-};
-} // namespace
-
-Value attn::emitFits(FunctionScope &f, ArrayRef<StageOp> stages) {
-  Limits limits(f);
-  for (StageOp stage : stages)
-    if (auto plans = plansOf(stage); succeeded(plans)) // Else it was said when the stage was prepared.
-      for (const StagePlan &plan : *plans)
-        limits.addPlan(plan, stage.getSchedule().getDecodeQueries());
-  return limits.all();
 }
 
 std::unique_ptr<StageLowering> attn::makeHalideLowering(StageOp stage) { return std::make_unique<HalideLowering>(stage); }

@@ -4,6 +4,7 @@
 #include "compiler/cpu/HalideTask.h"
 
 #include "compiler/cpu/StageLowering.h"
+#include "schedules/KernelPlanText.h"
 
 using namespace mlir;
 using namespace attn;
@@ -24,8 +25,7 @@ int32_t typeCode(PlanElement element) {
   switch (element) {
   case PlanElement::F32:
     return code(Float, 32);
-  case PlanElement::F16:
-    return code(Float, 16);
+  case PlanElement::F16: // Its bits, as those of bf16.
   case PlanElement::BF16:
     return code(UInt, 16);
   case PlanElement::I8:
@@ -42,6 +42,17 @@ int32_t typeCode(PlanElement element) {
 }
 
 } // namespace
+
+FailureOr<std::vector<StagePlan>> attn::plansOf(StageOp stage) {
+  std::vector<StagePlan> plans;
+  for (auto text : stage->getAttrOfType<ArrayAttr>("plans").getAsRange<StringAttr>()) {
+    llvm::Expected<StagePlan> plan = parsePlan(text.getValue());
+    if (!plan)
+      return stage.emitError(llvm::toString(plan.takeError()));
+    plans.push_back(std::move(*plan));
+  }
+  return plans;
+}
 
 Value attn::refOf(FunctionScope &f, const PlanRef &ref) {
   BufferOp buffer = ref.isBuffer ? f.getLayout().getBuffers()[ref.number] : BufferOp();
@@ -66,13 +77,15 @@ Value HalideTask::allocate(int64_t bytes) {
   return LLVM::AllocaOp::create(b, f.loc(), LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), count, 16);
 }
 
-/// Where the next allocation goes, where memory ends, the last allocation.
+/// Where the next allocation goes, where memory ends, the last allocation, the context, whether it has a message.
 Value HalideTask::arena() {
   Value scratch = LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), f.workerScratch());
-  Value arena = allocate(24);
+  Value arena = allocate(40);
   storeAt(scratch, arena, 0);
   storeAt(f.add(scratch, f.frameSlot(f.getLayout().scratchBytes())), arena, 8);
   storeAt(f.i64(0), arena, 16);
+  storeAt(f.frameSlot(f.getLayout().context()), arena, 24);
+  storeAt(f.i64(0), arena, 32);
   return arena;
 }
 
@@ -113,7 +126,9 @@ Value HalideTask::describe(const PlanTensor &tensor, const PlanStore *store, Que
   SmallVector<Dim> dims;
   for (auto [i, factor] : llvm::enumerate(tensor.factors)) {
     Value stride = arith::SelectOp::create(b, f.loc(), isEmpty, f.i64(0), access.strides[factor]);
-    Dim dim{f.i64(0), f.extent(access.factors[factor]), stride};
+    Value extent = f.extent(access.factors[factor]);
+    // What is empty has an element to copy there.
+    Dim dim{f.i64(0), plan.part == PlanPart::Device && !store ? f.max(f.i64(1), extent) : extent, stride};
     if (store && plan.queries.size() == 1 && store->dims[i] == plan.queries[0].name) {
       dim.min = queries.first;
       dim.extent = queries.count;
@@ -213,4 +228,39 @@ std::pair<Value, Value> HalideTask::keysSeenBy(Queries queries) {
     return FunctionScope::Values{low, high};
   });
   return {ends[0], ends[1]};
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+Value attn::queryCount(FunctionScope &f, const StagePlan &plan) {
+  Value count = f.i64(1);
+  for (const PlanAxis &axis : plan.queries)
+    count = f.mul(count, f.extent(nameIn(f, axis.name)));
+  return count;
+}
+
+Value attn::callHalide(FunctionScope &f, llvm::StringRef symbol, ValueRange arguments, const StagePlan *plan) {
+  OpBuilder &builder = f.builder();
+  auto module = f.getFunction()->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<func::FuncOp>(symbol);
+  if (!callee) {
+    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+    callee = func::FuncOp::create(b, f.loc(), symbol, b.getFunctionType(arguments.getTypes(), b.getI32Type()));
+    callee.setPrivate();
+    if (plan)
+      callee->setAttr("attn.plan", b.getStringAttr(printPlan(*plan)));
+  }
+  return func::CallOp::create(builder, f.loc(), callee, arguments).getResult(0);
+}
+
+Value attn::scratchOf(FunctionScope &f, FlashOp flash, const StagePlan &plan) {
+  HalideTask task(f, flash, plan);
+  Value bytes = task.allocate(8);
+  FunctionScope::Values arguments{LLVM::ZeroOp::create(f.builder(), f.loc(), LLVM::LLVMPointerType::get(f.builder().getContext()))};
+  llvm::append_range(arguments, task.scalars());
+  arguments.push_back(task.integer(bytes));
+  callHalide(f, plan.symbol + ".scratch", arguments, nullptr);
+  return f.load(f.builder().getI64Type(), bytes, f.i64(0));
 }

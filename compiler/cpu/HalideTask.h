@@ -13,8 +13,25 @@
 
 namespace attn {
 
+/// The plans of a stage; what cannot be read is said.
+mlir::FailureOr<std::vector<StagePlan>> plansOf(StageOp stage);
+
 /// The tensor that a plan refers to.
 mlir::Value refOf(FunctionScope &f, const PlanRef &ref);
+
+inline mlir::StringAttr nameIn(FunctionScope &f, llvm::StringRef axis) {
+  return mlir::StringAttr::get(f.builder().getContext(), axis);
+}
+
+/// The queries of a task along all of the plan's axes.
+mlir::Value queryCount(FunctionScope &f, const StagePlan &plan);
+
+/// Calls a function that the linker finds (compiler/emit/LinkHalide.h), in the code of `plan` where that is given. Gives
+/// its i32.
+mlir::Value callHalide(FunctionScope &f, llvm::StringRef symbol, mlir::ValueRange arguments, const StagePlan *plan);
+
+/// The bytes that a task of the plan allocates.
+mlir::Value scratchOf(FunctionScope &f, FlashOp flash, const StagePlan &plan);
 
 class HalideTask {
 public:
@@ -53,7 +70,7 @@ public:
   bool failed() const { return x.failed(); }
 
 private:
-  mlir::StringAttr name(llvm::StringRef axis) { return mlir::StringAttr::get(b.getContext(), axis); }
+  mlir::StringAttr name(llvm::StringRef axis) { return nameIn(f, axis); }
   Value number(int32_t value) { return mlir::arith::ConstantOp::create(b, f.loc(), b.getI32IntegerAttr(value)); }
   void storeAt(Value value, Value base, int64_t byte) {
     f.store(value, f.address(base, f.i64(byte), b.getI8Type()), f.i64(0));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/Entry.h"
+#include "compiler/cpu/HalideDevice.h"
 #include "compiler/cpu/HalideStage.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/Ragged.h"
@@ -30,13 +31,27 @@ public:
       return failure();
     SmallVector<StageOp> stages(kernel.getBody().getOps<StageOp>());
     for (auto [i, stage] : llvm::enumerate(stages)) {
+      if (std::optional<HalideDevice> device = HalideDevice::of(stage)) {
+        lowerCall(i, *device);
+        devices.push_back(std::move(*device));
+        continue;
+      }
       lowerings.push_back(makeLowering(stage));
       if (failed(lowerings.back()->prepare(layout)) || failed(lowerStage(i, *lowerings.back())))
         return failure();
     }
-    makeBytes(".scratch", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitScratchBytes(f); });
+    makeBytes(".scratch", [&](FunctionScope &f) {
+      FunctionScope::Values all;
+      for (auto &lowering : lowerings)
+        all.push_back(lowering->emitScratchBytes(f));
+      for (const HalideDevice &device : devices)
+        all.push_back(device.emitScratchBytes(f));
+      return all;
+    });
     if (llvm::any_of(lowerings, [](auto &lowering) { return lowering->hasFinish(); }))
-      makeBytes(".shared", [](StageLowering &lowering, FunctionScope &f) { return lowering.emitSharedBytes(f); });
+      makeBytes(".shared", [&](FunctionScope &f) {
+        return FunctionScope::Values(llvm::map_range(lowerings, [&](auto &lowering) { return lowering->emitSharedBytes(f); }));
+      });
     if (failed(lowerRagged()) || failed(lowerRequirements()) || failed(lowerFits()))
       return failure();
     shareStages(tasks);
@@ -85,6 +100,14 @@ private:
       return success();
     makeCount(name + ".finish.tasks", loc, [&](FunctionScope &f) { return lowering.emitFinishCount(f); });
     return makeTask(name + ".finish", [&](FunctionScope &f, Value task) { return lowering.emitFinish(f, task); });
+  }
+
+  void lowerCall(size_t i, const HalideDevice &device) {
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), i32 = builder.getI32Type();
+    std::string name = (".stage" + Twine(i) + ".device").str();
+    func::FuncOp function = makeFunction(name, {pointer, builder.getI64Type(), i32}, {i32}, kernel.getLoc());
+    FunctionScope f(function, layout);
+    func::ReturnOp::create(f.builder(), kernel.getLoc(), device.emitCall(f));
   }
 
   LogicalResult makeTask(Twine suffix, llvm::function_ref<LogicalResult(FunctionScope &, Value)> emit) {
@@ -139,12 +162,12 @@ private:
     });
   }
 
-  /// The largest need of any stage; stages run one after the other.
-  void makeBytes(Twine suffix, llvm::function_ref<Value(StageLowering &, FunctionScope &)> emit) {
+  /// The largest need of any stage, null being none; stages run one after the other.
+  void makeBytes(Twine suffix, llvm::function_ref<FunctionScope::Values(FunctionScope &)> emit) {
     makeCount(suffix, kernel.getLoc(), [&](FunctionScope &f) {
       Value bytes = f.i64(0);
-      for (auto &lowering : lowerings)
-        if (Value needed = emit(*lowering, f))
+      for (Value needed : emit(f))
+        if (needed)
           bytes = f.max(bytes, needed);
       return f.mul(f.ceilDiv(bytes, f.i64(64)), f.i64(64));
     });
@@ -154,6 +177,7 @@ private:
   FrameLayout layout;
   OpBuilder builder;
   SmallVector<std::unique_ptr<StageLowering>> lowerings;
+  std::vector<HalideDevice> devices;
   SmallVector<func::FuncOp> tasks;
 };
 

@@ -29,7 +29,7 @@ struct Decide : attn::impl::DecideBase<Decide> {
       return fail(given.takeError());
     // What comes next on these reads keys as they are.
     auto route = module->getAttrOfType<StringAttr>("attn.route");
-    bool turnsKeys = !found->isCuda() && !(route && route.getValue() == "halide");
+    bool turnsKeys = !found->isCuda() && !found->hasDevice() && !(route && route.getValue() == "halide");
     ScheduleChooser chooser(std::move(*found), std::move(*given));
     for (ProgramOp program : llvm::to_vector(module.getOps<ProgramOp>())) {
       makeAbsenceExplicit(program);

@@ -24,7 +24,7 @@ llvm::Expected<Code> Code::build(llvm::ArrayRef<Variant> variants, bool assemble
     return std::move(error);
   if (llvm::Error error = optimize(*code.module, *code.machine))
     return std::move(error);
-  if (llvm::Error error = linkRuntime(*code.module))
+  if (llvm::Error error = linkRuntime(*code.module, variants.front().target))
     return std::move(error);
   placeFunctions(*code.module);
   return code;

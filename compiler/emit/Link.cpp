@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Link.h"
 
+#include "compiler/emit/LinkDevice.h"
 #include "compiler/emit/LinkHalide.h"
 #include "runtime/bind/Embedded.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -126,7 +127,16 @@ static void own(llvm::Module &module, const Variant &variant, llvm::ArrayRef<std
 /// The processor that any machine of the architecture is at least: what runs before the dispatch runs on it.
 static llvm::StringRef baseline(const llvm::Triple &triple) { return triple.isX86() ? "x86-64" : "generic"; }
 
-llvm::Error attn::linkRuntime(llvm::Module &into) {
+/// Halide's runtime runs on any machine of the architecture too; whoever called it has been linked.
+static void hideDeviceRuntime(llvm::Module &module, const llvm::StringSet<> &before) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && !before.contains(function.getName())) {
+      setMachine(function, baseline(module.getTargetTriple()), "", 0);
+      hide(function);
+    }
+}
+
+static llvm::Error linkBind(llvm::Module &into) {
   Bitcode bitcode = into.getTargetTriple().isX86() ? bindBitcodeX86_64() : bindBitcodeAArch64();
   llvm::StringRef bytes(reinterpret_cast<const char *>(bitcode.data), bitcode.size);
   auto runtime = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "runtime"), into.getContext());
@@ -148,6 +158,21 @@ llvm::Error attn::linkRuntime(llvm::Module &into) {
   };
   if (llvm::Linker(into).linkInModule(std::move(*runtime), llvm::Linker::LinkOnlyNeeded, internalize))
     return llvm::createStringError("the runtime's functions could not be linked in");
+  return llvm::Error::success();
+}
+
+llvm::Error attn::linkRuntime(llvm::Module &into, const Target &target) {
+  if (!target.hasDevice())
+    return linkBind(into);
+  llvm::StringSet<> before;
+  for (const llvm::Function &function : into)
+    if (!function.isDeclaration())
+      before.insert(function.getName());
+  if (llvm::Error error = linkDeviceRuntime(into, target))
+    return error;
+  if (llvm::Error error = linkBind(into))
+    return error;
+  hideDeviceRuntime(into, before);
   return llvm::Error::success();
 }
 
@@ -198,6 +223,8 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
     if ((*machine)->getTargetTriple().getArch() != triple.getArch())
       return llvm::createStringError("targets of one object are of one architecture, but " + variants[0].target.name +
                                      " and " + variant.target.name + " are not");
+    if (variants.size() > 1 && variant.target.hasDevice())
+      return llvm::createStringError("kernels for " + variant.target.name + " share no object with those of other targets");
     auto translated = translate(variant, **machine, triple, assembles, context);
     if (!translated)
       return translated.takeError();

@@ -21,8 +21,9 @@ struct LinkedModule {
 /// A module whose only visible symbols are the entries, and which lacks only the runtime's part.
 llvm::Expected<LinkedModule> linkVariants(llvm::ArrayRef<Variant> variants, bool assembles, llvm::LLVMContext &context);
 
-/// Brings in what the module uses of runtime/bind, which is optimised for size already: to be called last.
-llvm::Error linkRuntime(llvm::Module &into);
+/// Brings in what the module uses of runtime/bind, and of Halide's runtime where the target has a device: both are
+/// optimised already, so this is to be called last.
+llvm::Error linkRuntime(llvm::Module &into, const Target &target);
 
 /// Puts each kernel's functions into a section of its own, so that a linker can leave out kernels that nobody calls. A
 /// section for each function would make an object a quarter larger.

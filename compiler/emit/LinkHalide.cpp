@@ -22,6 +22,7 @@ HalideMachine attn::halideMachineOf(const Target &target) {
     machine.kind = HalideMachine::X86_AVX512;
   else if (target.lanes >= 8)
     machine.kind = HalideMachine::X86_AVX2;
+  machine.device = target.device;
   return machine;
 }
 
@@ -30,6 +31,17 @@ static void allowFusedProducts(llvm::Function &function) {
   for (llvm::Instruction &instruction : llvm::instructions(function))
     if (llvm::isa<llvm::BinaryOperator>(instruction) && instruction.getType()->isFPOrFPVectorTy())
       instruction.setHasAllowContract(true);
+}
+
+void attn::adopt(llvm::Module &module, const llvm::Module &into) {
+  module.setTargetTriple(into.getTargetTriple());
+  module.setDataLayout(into.getDataLayout());
+  module.setSourceFileName("");
+  if (llvm::NamedMDNode *flags = module.getModuleFlagsMetadata())
+    module.eraseNamedMetadata(flags);
+  for (llvm::Function &function : module)
+    for (llvm::StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
+      function.removeFnAttr(attribute);
 }
 
 static llvm::Error linkTask(llvm::Module &into, llvm::StringRef text, const HalideMachine &machine) {
@@ -42,17 +54,9 @@ static llvm::Error linkTask(llvm::Module &into, llvm::StringRef text, const Hali
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(code.bytes, plan->symbol), into.getContext());
   if (!module)
     return module.takeError();
-  (*module)->setTargetTriple(into.getTargetTriple());
-  (*module)->setDataLayout(into.getDataLayout());
-  (*module)->setSourceFileName("");
-  if (llvm::NamedMDNode *flags = (*module)->getModuleFlagsMetadata())
-    (*module)->eraseNamedMetadata(flags);
-  for (llvm::Function &function : **module) {
-    // Names of processors are given to all functions alike.
-    for (llvm::StringRef attribute : {"target-cpu", "target-features", "tune-cpu"})
-      function.removeFnAttr(attribute);
+  adopt(**module, into);
+  for (llvm::Function &function : **module)
     allowFusedProducts(function);
-  }
   if (llvm::Linker(into).linkInModule(std::move(*module), llvm::Linker::LinkOnlyNeeded))
     return llvm::createStringError("the code of " + plan->symbol + " could not be linked");
   return llvm::Error::success();

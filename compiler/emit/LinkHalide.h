@@ -14,6 +14,9 @@ namespace attn {
 /// What Halide must know of a target.
 HalideMachine halideMachineOf(const Target &target);
 
+/// Gives a module of Halide's the machine of another one; names of processors are given to all functions alike, later.
+void adopt(llvm::Module &module, const llvm::Module &into);
+
 /// Brings in the tasks that Halide generates from the plans of the variant, just translated into the module.
 llvm::Error linkHalideTasks(llvm::Module &into, const Variant &variant);
 

@@ -3,6 +3,7 @@
 #include "compiler/halide/Passes.h"
 #include "compiler/halide/Plan.h"
 #include "schedules/KernelPlanText.h"
+#include "schedules/Target.h"
 #include "schedules/halide/CompileStage.h"
 
 namespace attn {
@@ -17,6 +18,8 @@ static constexpr StringLiteral absent = "this attnc was built without Halide: th
 
 namespace {
 struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
+  using ChooseRouteBase::ChooseRouteBase;
+
   void runOnOperation() override {
     auto wanted = getOperation()->getAttrOfType<StringAttr>("attn.route");
     route = wanted ? wanted.getValue() : "auto";
@@ -24,10 +27,16 @@ struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
       getOperation().emitError("'") << route << "' is not a route: mlir, halide or auto";
       return signalPassFailure();
     }
-    if (route == "halide" && !hasHalide()) {
-      getOperation().emitError(absent);
-      return signalPassFailure();
-    }
+    llvm::Expected<Target> machine = findTarget(target);
+    if (!machine)
+      return fail(llvm::toString(machine.takeError()));
+    onDevice = machine->hasDevice();
+    if ((route == "halide" || onDevice) && !hasHalide())
+      return fail(absent);
+    if (route == "halide" && machine->isCuda())
+      return fail("--target=" + target + " has no route halide: --target=cuda is CUDA through Halide");
+    if (route == "mlir" && onDevice)
+      return fail("--target=" + target + " has no route mlir: its attentions are Halide's");
     for (KernelOp kernel : getOperation().getOps<KernelOp>())
       for (auto [i, stage] : llvm::enumerate(kernel.getBody().getOps<StageOp>()))
         if (takesHalide(stage) && failed(givePlan(kernel, stage, i)))
@@ -37,16 +46,23 @@ struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
   /// Where the module leaves the choice open, the stage's schedule makes it.
   bool takesHalide(StageOp stage) const {
     StringAttr own = stage.getSchedule().getRoute();
-    return stage.getKind() == StageKind::Flash && (route == "auto" ? own && own == "halide" : route == "halide");
+    bool isWanted = onDevice || (route == "auto" ? own && own == "halide" : route == "halide");
+    return isWanted && stage.getKind() == StageKind::Flash;
+  }
+
+  void fail(const Twine &why) {
+    getOperation().emitError(why);
+    signalPassFailure();
   }
 
   LogicalResult givePlan(KernelOp kernel, StageOp stage, size_t number) {
     if (!hasHalide())
       return stage.emitError(absent);
-    auto plans = makePlans(stage, (kernel.getSymName() + ".stage" + Twine(number) + ".halide").str());
+    auto plans = makePlans(stage, (kernel.getSymName() + ".stage" + Twine(number) + ".halide").str(), onDevice);
     if (!plans)
       return stage.emitError("the Halide route cannot say this: ")
-             << llvm::toString(plans.takeError()) << "; --route=mlir can";
+             << llvm::toString(plans.takeError())
+             << (onDevice ? "; processors (--target=host) can" : "; --route=mlir can");
     SmallVector<std::string> texts = llvm::map_to_vector(*plans, printPlan);
     SmallVector<StringRef> views(texts.begin(), texts.end());
     stage->setAttr("plans", Builder(&getContext()).getStrArrayAttr(views));
@@ -54,5 +70,6 @@ struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
   }
 
   StringRef route;
+  bool onDevice = false;
 };
 } // namespace

@@ -21,7 +21,9 @@ public:
     plan.symbol = symbol.str();
     plan.part = part;
     plan.softmax = flash.getNormalizer() == Normalizer::Softmax;
-    if (part == PlanPart::Tile)
+    if (part == PlanPart::Device)
+      setDevice();
+    else if (part == PlanPart::Tile)
       setTile();
     else
       setChunk();
@@ -56,6 +58,18 @@ private:
     plan.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / plan.rows) * plan.rows;
     for (StringAttr axis : llvm::concat<const StringAttr>(axes.batch, axes.rows))
       plan.tasks.push_back(axis.str());
+    if (axes.lane)
+      addQueries(axes.lane);
+  }
+
+  void setDevice() {
+    ScheduleAttr schedule = stage.getSchedule();
+    plan.lanes = plan.vectors = 1;
+    plan.rows = schedule.getRows();
+    plan.queryTile = schedule.getQueryTile();
+    plan.keyTile = schedule.getKeyTile();
+    for (StringAttr axis : llvm::concat<const StringAttr>(axes.batch, axes.rows))
+      addQueries(axis);
     if (axes.lane)
       addQueries(axes.lane);
   }
@@ -232,7 +246,7 @@ private:
 };
 } // namespace
 
-llvm::Expected<std::vector<StagePlan>> attn::makePlans(StageOp stage, llvm::StringRef symbol) {
+llvm::Expected<std::vector<StagePlan>> attn::makePlans(StageOp stage, llvm::StringRef symbol, bool onDevice) {
   if (stage.getKind() != StageKind::Flash)
     return llvm::createStringError("only attentions have plans");
   FlashOp flash = *stage.getBody().getOps<FlashOp>().begin();
@@ -242,6 +256,12 @@ llvm::Expected<std::vector<StagePlan>> attn::makePlans(StageOp stage, llvm::Stri
   FailureOr<FlashAxes> axes = FlashAxes::of(flash, signature);
   if (failed(axes))
     return llvm::createStringError(why);
+  if (onDevice) {
+    auto plan = FlashPlanner(stage, flash, *axes).run((symbol + ".device").str(), PlanPart::Device);
+    if (!plan)
+      return plan.takeError();
+    return std::vector<StagePlan>{std::move(*plan)};
+  }
   DecodeForm form = DecodeForm::of(*axes, stage.getSchedule(), signature);
   std::vector<StagePlan> plans;
   for (PlanPart part : {PlanPart::Tile, PlanPart::Chunk}) {

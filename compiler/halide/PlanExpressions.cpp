@@ -70,8 +70,8 @@ int64_t PlanExpressions::scalar(PlanScalar wanted, PlanKind kind) {
   }
   int64_t number = 0;
   for (const PlanScalar &known : plan.scalars) {
-    if (known.number == wanted.number && known.axis == wanted.axis && known.ref.number == wanted.ref.number &&
-        known.ref.isBuffer == wanted.ref.isBuffer && known.factor == wanted.factor)
+    if (known.number == wanted.number && known.axis == wanted.axis && known.ref == wanted.ref &&
+        known.factor == wanted.factor)
       break;
     ++number;
   }
@@ -215,7 +215,14 @@ llvm::Expected<int64_t> PlanExpressions::tensor(Value ref, ValueRange indices) {
     else
       made.factors.push_back(i);
   }
+  auto known = llvm::find_if(plan.tensors, [&](const PlanTensor &other) { return other.sees(made); });
+  if (known != plan.tensors.end())
+    return known - plan.tensors.begin();
   plan.tensors.push_back(made);
+  // How large its copy on the device is.
+  if (plan.part == PlanPart::Device)
+    for (int64_t factor : made.factors)
+      scalar({PlanNumber::Factor, "", made.ref, factor, PlanElement::I64});
   return int64_t(plan.tensors.size()) - 1;
 }
 

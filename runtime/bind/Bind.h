@@ -52,15 +52,28 @@ void attn_run(attn_context *context, int64_t tasks, attn_task_fn body,
               void *data);
 
 /** Scratch of a worker while a task of Halide's runs: where the next allocation
- * goes, the end, and the last allocation that was made. */
+ * goes, the end, and the last allocation that was made; the context that is told
+ * what fails, and whether it has been. */
 struct attn_arena {
   char *next, *end;
   void *last;
+  attn_context *context;
+  int64_t told;
 };
 
-/** Halide's names for memory; the user context is a struct attn_arena. */
+/** Halide's names for memory and for errors, of which the first is kept; the
+ * user context is a struct attn_arena. */
 void *halide_malloc(void *user_context, size_t bytes);
 void halide_free(void *user_context, void *memory);
+void halide_error(void *user_context, const char *text);
+
+/** Finds the device that Halide's runtime, linked into the same object, starts
+ * code on. Returns an attn_status. */
+int32_t attn_device_start(attn_context *context);
+
+/** The attn_status of what a function of Halide's returns. */
+int32_t attn_device_status(int32_t code);
+
 /** attn_reserve for a kernel that runs on a device: the workspace is the
  * device's memory, and it is context->cuda that is asked for more. Refuses a
  * context that cannot start kernels. */

@@ -8,4 +8,6 @@ attn::HalideCode attn::compileStage(const StagePlan &, const HalideMachine &, Ha
   return {"", "this attnc was built without Halide"};
 }
 
+attn::HalideCode attn::compileRuntime(const HalideMachine &) { return {"", "this attnc was built without Halide"}; }
+
 std::string attn::whyNoHalideOp(const std::string &, PlanKind) { return "this attnc was built without Halide"; }

@@ -6,6 +6,7 @@
 #include "schedules/halide/CompileStage.h"
 
 #include "schedules/halide/Decode.h"
+#include "schedules/halide/Device.h"
 #include "schedules/halide/Flash.h"
 #include "schedules/halide/Scratch.h"
 #include <cstdlib>
@@ -19,9 +20,16 @@ bool attn::hasHalide() { return true; }
 
 static Halide::Target targetOf(const HalideMachine &machine) {
   using T = Halide::Target;
-  // Bounds and strides are the caller's business; memory is its arena.
-  std::vector<T::Feature> features{T::NoRuntime, T::NoAsserts, T::NoBoundsQuery, T::StrictFloat, T::LargeBuffers,
-                                   T::UserContext};
+  std::vector<T::Feature> features{T::NoRuntime, T::NoBoundsQuery, T::StrictFloat, T::LargeBuffers, T::UserContext};
+  // Bounds and strides are the caller's business; memory is its arena. Devices fail, and only assertions say so.
+  if (machine.device == DeviceInterface::None)
+    features.push_back(T::NoAsserts);
+  if (machine.device == DeviceInterface::OpenCL)
+    features.insert(features.end(), {T::OpenCL, T::CLDoubles});
+  if (machine.device == DeviceInterface::Cuda) // Later devices translate PTX of this one.
+    features.insert(features.end(), {T::CUDA, T::CUDACapability70});
+  if (machine.device == DeviceInterface::Vulkan)
+    features.insert(features.end(), {T::Vulkan, T::VulkanInt8, T::VulkanInt16, T::VulkanInt64, T::VulkanV13});
   if (machine.kind == HalideMachine::X86_AVX2 || machine.kind == HalideMachine::X86_AVX512)
     features.insert(features.end(), {T::SSE41, T::AVX, T::AVX2, T::FMA, T::F16C});
   // Else vectors of 512 bits are loaded in halves.
@@ -64,6 +72,8 @@ static std::unique_ptr<FlashParts> makePipeline(const StagePlan &plan) {
     return std::make_unique<ChunkPipeline>(plan);
   case PlanPart::Merge:
     return std::make_unique<MergePipeline>(plan);
+  case PlanPart::Device:
+    return std::make_unique<DevicePipeline>(plan);
   }
   throw Halide::InternalError("a part of a stage without a pipeline");
 }
@@ -80,7 +90,7 @@ static void appendScratch(Halide::Module &module, FlashParts &parts, const std::
 
 static std::string generate(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
   std::unique_ptr<FlashParts> parts = makePipeline(plan);
-  parts->scheduleForCpu();
+  parts->schedule();
   Halide::Pipeline pipeline = parts->pipeline();
   if (output == HalideOutput::Schedule) {
     std::ostringstream text;
@@ -101,12 +111,31 @@ static std::string generate(const StagePlan &plan, const HalideMachine &machine,
   return file.read();
 }
 
-HalideCode attn::compileStage(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
+static std::string generateRuntime(const HalideMachine &machine) {
+  TemporaryFile file(".bc");
+  if (file.path.empty())
+    throw Halide::RuntimeError("no temporary file can be made");
+  using T = Halide::Target;
+  T target = targetOf(machine).without_feature(T::NoRuntime).without_feature(T::StrictFloat);
+  Halide::Module("runtime", target).compile({{Halide::OutputFileType::bitcode, file.path}});
+  return file.read();
+}
+
+/// What `make` gives, or what it throws.
+template <typename Make> static HalideCode guarded(Make make) {
   try {
-    return {generate(plan, machine, output), ""};
+    return {make(), ""};
   } catch (const Halide::Error &error) {
     return {"", std::string("Halide: ") + error.what()};
   } catch (const std::exception &error) {
     return {"", std::string("Halide: ") + error.what()};
   }
+}
+
+HalideCode attn::compileStage(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
+  return guarded([&] { return generate(plan, machine, output); });
+}
+
+HalideCode attn::compileRuntime(const HalideMachine &machine) {
+  return guarded([&] { return generateRuntime(machine); });
 }

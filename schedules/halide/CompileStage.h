@@ -6,6 +6,7 @@
 #ifndef ATTN_SCHEDULES_HALIDE_COMPILESTAGE_H
 #define ATTN_SCHEDULES_HALIDE_COMPILESTAGE_H
 
+#include "schedules/DeviceInterface.h"
 #include "schedules/KernelPlan.h"
 
 namespace attn {
@@ -13,6 +14,8 @@ namespace attn {
 /// What Halide must know of a processor; registers and features are LLVM's business, after it.
 struct HalideMachine {
   enum { X86, X86_AVX2, X86_AVX512, AArch64 } kind = X86;
+  /// Where stages run that have a plan for a device.
+  DeviceInterface device = DeviceInterface::None;
 };
 
 enum class HalideOutput {
@@ -20,6 +23,7 @@ enum class HalideOutput {
   ///   tile   tensors that are read, scalars as i64, first block, blocks
   ///   chunk  tensors, scalars, first key, keys; results are maximum, sum and mixes
   ///   merge  maximum, sum and mixes of chunks, tensors, scalars, chunks
+  ///   device tensors, scalars; not 0: an error, which halide_error was told
   /// and, with `.scratch` behind its name, `int(null, scalars, bytes)`: what the function allocates, as a buffer of an i64.
   Bitcode,
   Stmt,     ///< the lowered loops
@@ -38,6 +42,9 @@ bool hasHalide();
 
 /// The code of one task of a stage: of the part that the plan says.
 HalideCode compileStage(const StagePlan &plan, const HalideMachine &machine, HalideOutput output);
+
+/// What starts code on the machine's device and moves memory: Halide's runtime, as bitcode of LLVM 21.
+HalideCode compileRuntime(const HalideMachine &machine);
 
 /// Why Halide's algebra cannot say a scalar operation; empty when it can.
 std::string whyNoHalideOp(const std::string &op, PlanKind kind);

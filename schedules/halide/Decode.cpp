@@ -56,7 +56,7 @@ Func ChunkPipeline::defineDot(size_t term) {
   RDom blocks(0, (extent + lanes - 1) / lanes, "block_of_row" + number);
   Expr element = blocks * lanes + l;
   sums(l, k, x) = 0.0f;
-  sums(l, k, x) += row(element, x) * padded(element, keyElement(term, keyAt(k), element));
+  sums(l, k, x) += row(element, x) * padded(element, keyElement(term, Expr(), keyAt(k), element));
   queryRows.push_back(row);
   products.push_back(sums);
   blocksOfRow.push_back(blocks);
@@ -118,7 +118,7 @@ void ChunkPipeline::defineMix(size_t mix) {
   Func ofTile("tile_mix" + number), all("mix" + number);
   Expr key = t * tile + keysOfTile;
   ofTile(e, x, t) = 0.0f;
-  ofTile(e, x, t) += weights(key, x) * rawValue(mix, e, keyAt(key));
+  ofTile(e, x, t) += weights(key, x) * rawValue(mix, Expr(), e, keyAt(key));
   all(e, x) = 0.0f;
   all(e, x) += ofTile(e, x, tiles);
   tileMixes.push_back(ofTile);
@@ -141,7 +141,7 @@ void ChunkPipeline::defineFinite() {
   for (size_t i = 0; i < mixes.size(); ++i) {
     Func mixed("mixed" + std::to_string(i));
     mixed(e, x) = select(bad(x) != 0, 0.0f, mixes[i](e, x));
-    Expr more = weights(keysOfBadChunk, x) * rawValue(i, e, keyAt(keysOfBadChunk));
+    Expr more = weights(keysOfBadChunk, x) * rawValue(i, Expr(), e, keyAt(keysOfBadChunk));
     mixed(e, x) += select(scores(keysOfBadChunk, x) == negativeInfinity, 0.0f, more);
     outputs.push_back(mixed);
   }
@@ -177,16 +177,6 @@ std::vector<Argument> MergePipeline::arguments() const {
   all.insert(all.end(), rest.begin(), rest.end());
   all.push_back(chunks);
   return all;
-}
-
-Expr MergePipeline::largestExtent(size_t output, int dimension) const {
-  std::string name = outputs[output].args()[dimension].name();
-  if (name == e.name())
-    return width();
-  for (const PlanAxis &axis : plan.queries)
-    if (plan.queries.size() == 1 || name == "query_" + axis.name)
-      return inputs.extent(axis.extent);
-  return Expr(1);
 }
 
 /// No memory depends on how many chunks there are.

@@ -17,7 +17,7 @@ class ChunkPipeline : public FlashParts {
 public:
   explicit ChunkPipeline(const StagePlan &plan);
 
-  void scheduleForCpu() override;
+  void schedule() override;
   /// The part's own: the first key and the number of keys.
   std::vector<Halide::Argument> arguments() const override;
   Expr largestExtent(size_t output, int dimension) const override;
@@ -59,10 +59,10 @@ class MergePipeline : public FlashParts {
 public:
   explicit MergePipeline(const StagePlan &plan);
 
-  void scheduleForCpu() override;
+  void schedule() override;
   /// The part's own: maximum, sum and mixes by chunk, and the number of chunks.
   std::vector<Halide::Argument> arguments() const override;
-  Expr largestExtent(size_t output, int dimension) const override;
+  Expr largestExtent(size_t output, int dimension) const override { return resultExtent(output, dimension); }
   std::map<std::string, Expr> largestParams() const override;
 
 private:

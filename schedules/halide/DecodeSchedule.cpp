@@ -9,7 +9,7 @@
 using namespace attn;
 using namespace Halide;
 
-void ChunkPipeline::scheduleForCpu() {
+void ChunkPipeline::schedule() {
   scheduleScores();
   for (Func *each : {&maxima, &sums}) {
     each->compute_root().vectorize(l, lanes);
@@ -68,7 +68,7 @@ void ChunkPipeline::scheduleMix(size_t mix) {
 }
 
 /// The state of a query in vectors along the width; results element by element.
-void MergePipeline::scheduleForCpu() {
+void MergePipeline::schedule() {
   int lanes = int(plan.lanes);
   state.compute_root().vectorize(e, lanes);
   state.update().reorder(e, chunk.x, x).vectorize(e, lanes);

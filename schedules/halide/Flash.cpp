@@ -65,7 +65,7 @@ void FlashPipeline::defineScores() {
     std::string number = std::to_string(i);
     Func q("queries" + number), t("keys" + number), dot("dot" + number);
     q(x, e) = queryElement(i, query, e);
-    t(e, k, j) = keyElement(i, key, e);
+    t(e, k, j) = keyElement(i, Expr(), key, e);
     over.emplace_back(0, inputs.extent(plan.terms[i].extent), "over" + number);
     dot(x, k, j) = 0.0f;
     dot(x, k, j) += q(x, over.back()) * t(over.back(), k, j);
@@ -103,10 +103,10 @@ void FlashPipeline::defineMix() {
   for (size_t i = 0; i < plan.mixes.size(); ++i) {
     std::string number = std::to_string(i);
     Func clean("values" + number), column("bad_column" + number);
-    Expr raw = rawValue(i, e, keyAt(j, k));
+    Expr raw = rawValue(i, Expr(), e, keyAt(j, k));
     clean(e, k, j) = select(isFinite(raw), raw, 0.0f);
     column(e, j) = Halide::cast<uint8_t>(0);
-    column(e, j) = column(e, j) | Halide::cast<uint8_t>(!isFinite(rawValue(i, e, keyAt(j, keysOfBlock))));
+    column(e, j) = column(e, j) | Halide::cast<uint8_t>(!isFinite(rawValue(i, Expr(), e, keyAt(j, keysOfBlock))));
     values.push_back(clean);
     badColumns.push_back(column);
   }
@@ -128,7 +128,7 @@ void FlashPipeline::defineMix() {
     for (int r = 0; r < groupRows; ++r) {
       Expr old = mixOf(j, int(more.size())), element = group * groupRows + r;
       more.push_back(old + weights(x, keysOfBlock, j) * values[i](element, keysOfBlock, j));
-      Expr raw = rawValue(i, element, keyAt(j, keysOfBadBlock));
+      Expr raw = rawValue(i, Expr(), element, keyAt(j, keysOfBadBlock));
       Expr isAbsent = scores(x, keysOfBadBlock, j) == negativeInfinity;
       fixed.push_back(select(isAbsent || isFinite(raw), old, old + weights(x, keysOfBadBlock, j) * raw));
     }

@@ -17,9 +17,7 @@ class FlashPipeline : public FlashParts {
 public:
   explicit FlashPipeline(const StagePlan &plan);
 
-  void scheduleForCpu() override;
-  /// One query is a thread's; works for every device that Halide has code for.
-  void scheduleForDevice();
+  void schedule() override;
   /// The part's own: the first block and the number of blocks.
   std::vector<Halide::Argument> arguments() const override;
   Expr largestExtent(size_t output, int dimension) const override;

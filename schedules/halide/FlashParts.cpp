@@ -27,14 +27,16 @@ std::vector<Expr> attn::mergedStates(const std::vector<Expr> &one, const std::ve
   return merged;
 }
 
+bool FlashParts::isStored(size_t tensor) const {
+  return std::any_of(plan.stores.begin(), plan.stores.end(),
+                     [&](const PlanStore &store) { return store.tensor == int64_t(tensor); });
+}
+
 std::vector<Argument> FlashParts::inputArguments() const {
   std::vector<Argument> all;
-  for (size_t i = 0; i < inputs.tensors.size(); ++i) {
-    bool isStored = std::any_of(plan.stores.begin(), plan.stores.end(),
-                                [&](const PlanStore &store) { return store.tensor == int64_t(i); });
-    if (!isStored)
+  for (size_t i = 0; i < inputs.tensors.size(); ++i)
+    if (!isStored(i))
       all.push_back(inputs.tensors[i]);
-  }
   for (const Param<int64_t> &scalar : inputs.scalars)
     all.push_back(scalar);
   return all;
@@ -92,14 +94,14 @@ Expr FlashParts::queryElement(size_t term, const Expr &query, const Expr &elemen
   return plan.queryFactor < 0 ? value : value * pointsAt(query, Expr()).at(plan.queryFactor).value * log2OfE;
 }
 
-Expr FlashParts::keyElement(size_t term, const Expr &key, const Expr &element) const {
-  Points points = pointsAt(Expr(), key);
+Expr FlashParts::keyElement(size_t term, const Expr &query, const Expr &key, const Expr &element) const {
+  Points points = pointsAt(query, key);
   points.bind(plan.terms[term].over, max(min(likely(element), inputs.extent(plan.terms[term].extent) - 1), 0));
   return points.orZero(plan.terms[term].key);
 }
 
-Expr FlashParts::rawValue(size_t mix, const Expr &element, const Expr &key) const {
-  Points points = pointsAt(Expr(), key);
+Expr FlashParts::rawValue(size_t mix, const Expr &query, const Expr &element, const Expr &key) const {
+  Points points = pointsAt(query, key);
   points.bind(plan.mixes[mix].width, max(min(likely(element), width() - 1), 0));
   return points.orZero(plan.mixes[mix].value);
 }
@@ -174,10 +176,20 @@ void FlashParts::defineResult(const PlanStore &store, const StateAt &stateAt) {
   Expr stored = value.value;
   if (present.defined())
     stored = select(present, stored, Halide::cast(stored.type(), 0));
-  output(place) = narrow(stored, tensor.element);
+  output(place) = narrow(stored, tensor.element, plan.part == PlanPart::Device);
   for (OutputImageParam &buffer : output.output_buffers()) // Any strides.
     buffer.dim(0).set_stride(Expr());
   outputs.push_back(output);
+}
+
+Expr FlashParts::resultExtent(size_t output, int dimension) const {
+  std::string name = outputs[output].args()[dimension].name();
+  if (name == e.name())
+    return width();
+  for (const PlanAxis &axis : plan.queries)
+    if (plan.queries.size() == 1 || name == "query_" + axis.name)
+      return inputs.extent(axis.extent);
+  return Expr(1);
 }
 
 Expr FlashParts::liesSideBySide(int64_t number, const std::string &axis) const {

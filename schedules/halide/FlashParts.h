@@ -29,7 +29,7 @@ public:
   virtual ~FlashParts() = default;
   FlashParts(const FlashParts &) = delete;
 
-  virtual void scheduleForCpu() = 0;
+  virtual void schedule() = 0;
   Halide::Pipeline pipeline() const { return Halide::Pipeline(outputs); }
   /// The arguments in order: tensors that are read, scalars, and what the part takes besides.
   virtual std::vector<Halide::Argument> arguments() const = 0;
@@ -62,16 +62,20 @@ protected:
   Expr isInRanges(const Expr &query, const Expr &key) const;
   /// The element of a query's row of a term, with what multiplies the score.
   Expr queryElement(size_t term, const Expr &query, const Expr &element) const;
-  /// At an element that may lie behind the last, which it repeats.
-  Expr keyElement(size_t term, const Expr &key, const Expr &element) const;
+  /// At an element that may lie behind the last, which it repeats. The query matters where a task does not fix the keys.
+  Expr keyElement(size_t term, const Expr &query, const Expr &key, const Expr &element) const;
   /// A value at an element that may lie behind the last, which it repeats.
-  Expr rawValue(size_t mix, const Expr &element, const Expr &key) const;
+  Expr rawValue(size_t mix, const Expr &query, const Expr &element, const Expr &key) const;
   /// The score of a pair in base 2, -inf where it is absent. `dots` are those of the terms, `seen` what else is asked.
   Expr scoreOf(const Expr &query, const Expr &key, const std::vector<Expr> &dots, const Expr &seen) const;
   /// The state before any key: with a sink, which is a logit without a key.
   std::vector<Expr> initialState(const Expr &query, size_t mixes) const;
   /// A result at its place; elements of the width are at `e`.
   void defineResult(const PlanStore &store, const StateAt &stateAt);
+  /// The extent of a result's dimension where it has all queries.
+  Expr resultExtent(size_t output, int dimension) const;
+  /// Whether a tensor is a result.
+  bool isStored(size_t tensor) const;
 
   /// Where all that a node reads along an axis lies side by side; undefined where nothing tells.
   Expr liesSideBySide(int64_t node, const std::string &axis) const;

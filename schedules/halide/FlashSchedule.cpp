@@ -10,7 +10,7 @@
 using namespace attn;
 using namespace Halide;
 
-void FlashPipeline::scheduleForCpu() {
+void FlashPipeline::schedule() {
   int queriesAtOnce = lanes * int(plan.vectors);
   for (Func &query : queries)
     query.compute_root().vectorize(x, lanes);

@@ -65,12 +65,10 @@ Expr Points::scalar(const PlanNode &node) const {
   switch (scalar.element) {
   case PlanElement::F32:
     return reinterpret<float>(Halide::cast<uint32_t>(bits));
-  case PlanElement::F16:
-    return Halide::cast<float>(reinterpret(Float(16), Halide::cast<uint16_t>(bits)));
   case PlanElement::I64:
     return bits;
   default:
-    return widen(Halide::cast(memoryType(scalar.element), bits), scalar.element);
+    return widen(Halide::cast(memoryType(scalar.element), bits), scalar.element, plan.part == PlanPart::Device);
   }
 }
 
@@ -142,7 +140,7 @@ Point Points::read(const PlanNode &node) {
     place.push_back(Halide::cast<int32_t>(position));
   }
   std::reverse(place.begin(), place.end()); // Halide counts from the innermost dimension.
-  return {widen(inputs.tensors[node.number](place), tensor.element), present};
+  return {widen(inputs.tensors[node.number](place), tensor.element, plan.part == PlanPart::Device), present};
 }
 
 /// Whether the node is a sum that i32 can hold: at most four indices, extents and small constants, one of which may be

@@ -214,7 +214,6 @@ Type attn::memoryType(PlanElement element) {
   case PlanElement::F32:
     return Float(32);
   case PlanElement::F16:
-    return Float(16);
   case PlanElement::BF16:
     return UInt(16);
   case PlanElement::I8:
@@ -230,12 +229,35 @@ Type attn::memoryType(PlanElement element) {
   return Float(32);
 }
 
-Expr attn::widen(const Expr &stored, PlanElement element) {
+/// Exponent and fraction lie in the same order as those of f32; what has no exponent is a multiple of 2^-24.
+static Expr fromHalf(const Expr &half) {
+  auto u32 = [](uint32_t bits) { return Expr(bits); };
+  Expr bits = Halide::cast<uint32_t>(half), size = bits & u32(0x7FFF);
+  Expr shifted = size << u32(13);
+  Expr small = reinterpret<uint32_t>(Halide::cast<float>(size) * f32(0x1p-24));
+  Expr result = select(size < u32(0x400), small, size < u32(0x7C00), shifted + u32(112u << 23), shifted + u32(224u << 23));
+  return reinterpret<float>(result | ((bits & u32(0x8000)) << u32(16)));
+}
+
+/// To the nearest, even on a tie, as the processor rounds.
+static Expr toHalf(const Expr &value) {
+  auto u32 = [](uint32_t bits) { return Expr(bits); };
+  Expr bits = reinterpret<uint32_t>(value), size = bits & u32(0x7FFFFFFF);
+  // Added to 1/2, the last place is 2^-24.
+  Expr small = reinterpret<uint32_t>(reinterpret<float>(size) + f32(0.5)) - u32(0x3F000000);
+  Expr moved = size - u32(112u << 23);
+  Expr rounded = (moved + u32(0xFFF) + ((moved >> u32(13)) & u32(1))) >> u32(13);
+  Expr quiet = u32(0x7E00) | ((size >> u32(13)) & u32(0x3FF));
+  Expr result = select(size > u32(0x7F800000), quiet, size >= u32(0x477FF000), u32(0x7C00), size < u32(0x38800000), small, rounded);
+  return Halide::cast<uint16_t>(result | ((bits >> u32(16)) & u32(0x8000)));
+}
+
+Expr attn::widen(const Expr &stored, PlanElement element, bool portably) {
   switch (element) {
   case PlanElement::F32:
     return stored;
   case PlanElement::F16:
-    return Halide::cast<float>(stored);
+    return portably ? fromHalf(stored) : Halide::cast<float>(reinterpret(Float(16), stored));
   case PlanElement::BF16:
     return reinterpret<float>(Halide::cast<uint32_t>(stored) << 16);
   case PlanElement::Bool:
@@ -253,8 +275,10 @@ static Expr toBF16(const Expr &value) {
   return Halide::cast<uint16_t>(select(is_nan(value), quiet, rounded));
 }
 
-Expr attn::narrow(const Expr &value, PlanElement element) {
+Expr attn::narrow(const Expr &value, PlanElement element, bool portably) {
   if (element == PlanElement::BF16)
     return toBF16(value);
+  if (element == PlanElement::F16)
+    return portably ? toHalf(value) : reinterpret(UInt(16), Halide::cast(Float(16), value));
   return Halide::cast(memoryType(element), value);
 }

@@ -24,10 +24,11 @@ Halide::Expr naturalLog(const Halide::Expr &x);
 /// The larger; y where x is NaN or equal.
 Halide::Expr larger(const Halide::Expr &x, const Halide::Expr &y);
 
-/// How a stored element is held in memory, what it means, and how a value is rounded to it.
+/// How a stored element is held in memory, what it means, and how a value is rounded to it. Floats of 16 bits are held as
+/// their bits. Devices may have no such floats: `portably` uses integers and f32 alone.
 Halide::Type memoryType(PlanElement element);
-Halide::Expr widen(const Halide::Expr &stored, PlanElement element);
-Halide::Expr narrow(const Halide::Expr &value, PlanElement element);
+Halide::Expr widen(const Halide::Expr &stored, PlanElement element, bool portably = false);
+Halide::Expr narrow(const Halide::Expr &value, PlanElement element, bool portably = false);
 
 } // namespace attn
 

@@ -89,6 +89,8 @@ private:
   }
 
   void visit(const Allocate *allocation) override {
+    if (is_const_zero(allocation->condition)) // Of a device.
+      return allocation->body.accept(this);
     Expr bytes = make_const(Int(64), allocation->type.bytes() * int64_t(allocation->type.lanes()));
     for (const Expr &extent : allocation->extents)
       bytes = bytes * Halide::cast<int64_t>(most(extent));

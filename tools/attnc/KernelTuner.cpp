@@ -61,7 +61,8 @@ llvm::Error KernelTuner::readDefaults() {
   if (!target)
     return target.takeError();
   for (StageFacts &each : facts)
-    each.hasRoutes = each.kind == StageShape::Flash && hasHalide() && !target->isCuda() && (!wanted || wanted == "auto");
+    each.hasRoutes = each.kind == StageShape::Flash && hasHalide() && !target->isCuda() && !target->hasDevice() &&
+                     (!wanted || wanted == "auto");
   return llvm::Error::success();
 }
 

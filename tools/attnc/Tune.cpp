@@ -222,6 +222,10 @@ int attnc::runTune() {
                                        " follow from widths and registers"));
     return couldNotRun;
   }
+  if (target->hasDevice()) {
+    printError("schedules are searched for on processors, not for " + target->name);
+    return couldNotRun;
+  }
   TuningFile file(outputPath.empty() ? llvm::sys::path::stem(specPath).str() + ".tuning.yaml" : std::string(outputPath));
   if (llvm::Error error = file.load()) {
     printError(std::move(error));

@@ -2,8 +2,8 @@
 #[[
 attn_add_library(name
   SOURCES layer.attn ...       one object and one header each: layer.o, layer.h
-  [TARGETS host|x86-64-v3|...] the machines to compile for (default: host): processors of one architecture, or CUDA
-                               devices (cuda:sm_80 cuda:sm_90)
+  [TARGETS host|x86-64-v3|...] the machines to compile for (default: host): processors of one architecture, CUDA
+                               devices (cuda:sm_80 cuda:sm_90), or one of opencl, vulkan and cuda
   [DEFINES W=4096 ...]         extents that are fixed now
   [IMPORTS folder ...]         where the specs' imports are looked for, besides the spec's own folder and the library
   [SCHEDULE file]              how the kernels run, in place of what the compiler would choose
@@ -26,9 +26,9 @@ function(attn_add_library name)
   endif()
 
   set(devices ${ARG_TARGETS})
-  list(FILTER devices INCLUDE REGEX "^cuda:")
+  list(FILTER devices INCLUDE REGEX "^(cuda|opencl|vulkan)")
   if(devices AND NOT devices STREQUAL ARG_TARGETS)
-    message(FATAL_ERROR "attn_add_library(${name}): TARGETS names processors and CUDA devices; their kernels have the same "
+    message(FATAL_ERROR "attn_add_library(${name}): TARGETS names processors and devices; their kernels have the same "
                         "entries, so a library is for one or the other")
   endif()
 

@@ -15,8 +15,12 @@ inline StagePlan causalPlan() {
   for (const char *axis : {"S", "T", "E", "F"})
     plan.scalars.push_back({PlanNumber::Extent, axis, {}, 0, PlanElement::I64});
   plan.queries = {{"S", 0}}, plan.key = {"T", 1};
-  for (const char *name : {"q", "k", "v", "o"})
-    plan.tensors.push_back({name, {}, PlanElement::F32, {}, {0, 1}});
+  for (const char *name : {"q", "k", "v", "o"}) {
+    PlanRef ref{false, int64_t(plan.tensors.size())};
+    plan.tensors.push_back({name, ref, PlanElement::F32, {}, {0, 1}});
+    for (int64_t factor : {0, 1})
+      plan.scalars.push_back({PlanNumber::Factor, "", ref, factor, PlanElement::I64});
+  }
   auto add = [&](PlanNode node) {
     plan.nodes.push_back(node);
     return int64_t(plan.nodes.size()) - 1;

@@ -5,6 +5,7 @@
 // processor), compiled for the others.
 //===----------------------------------------------------------------------===//
 #include "CausalPlan.h"
+#include "schedules/halide/Device.h"
 #include "schedules/halide/Flash.h"
 
 #include <cmath>
@@ -49,31 +50,36 @@ std::string ownFile(const std::string &suffix) {
 class Devices : public ::testing::Test {
 protected:
   StagePlan plan = causalPlan();
-  FlashPipeline flash{plan};
 
-  void expectRight(const Target &target) {
+  void expectRight(FlashParts &parts, const Target &target) {
+    parts.schedule();
     Data data;
-    StageInputs &inputs = flash.stageInputs();
+    StageInputs &inputs = parts.stageInputs();
     inputs.tensors[0].set(data.q), inputs.tensors[1].set(data.k), inputs.tensors[2].set(data.v);
-    for (auto [i, extent] : {std::pair(0, S), {1, T}, {2, E}, {3, F}})
-      inputs.scalars[i].set(extent);
-    flash.firstBlockParam().set(0);
-    flash.blocksParam().set(int((T + plan.keyTile - 1) / plan.keyTile));
+    int extents[] = {S, T, E, F, /*q*/ S, E, /*k*/ T, E, /*v*/ T, F, /*o*/ S, F};
+    for (size_t i = 0; i < std::size(extents); ++i)
+      inputs.scalars[i].set(extents[i]);
     Buffer<float> o(F, S);
-    flash.pipeline().realize(o, target);
+    parts.pipeline().realize(o, target);
     o.copy_to_host();
     for (int s = 0; s < S; ++s)
       for (int f = 0; f < F; ++f)
         ASSERT_NEAR(o(f, s), data.expected(s, f), 1e-5) << "query " << s << ", element " << f;
   }
 
-  void expectCode(const char *target) {
-    flash.scheduleForDevice();
-    Halide::Module module = flash.pipeline().compile_to_module(flash.arguments(), "causal", Target(target));
+  void expectCode(FlashParts &parts, const char *target) {
+    parts.schedule();
+    Halide::Module module = parts.pipeline().compile_to_module(parts.arguments(), "causal", Target(target));
     EXPECT_FALSE(module.functions().empty());
     std::string path = ownFile(".o");
     module.compile({{Halide::OutputFileType::object, path}});
     EXPECT_EQ(std::remove(path.c_str()), 0);
+  }
+
+  void expectDeviceCode(const char *target) {
+    plan.part = PlanPart::Device;
+    DevicePipeline device(plan);
+    expectCode(device, target);
   }
 };
 
@@ -85,30 +91,29 @@ Target strict(std::initializer_list<Target::Feature> features) {
 }
 
 TEST_F(Devices, HostGivesTheRightValues) {
-  flash.scheduleForCpu();
-  expectRight(strict({}));
+  FlashPipeline flash(plan);
+  flash.firstBlockParam().set(0);
+  flash.blocksParam().set(int((T + plan.keyTile - 1) / plan.keyTile));
+  expectRight(flash, strict({}));
 }
 
 TEST_F(Devices, OpenClGivesTheRightValues) {
   Target target = strict({Target::OpenCL});
   if (!Halide::host_supports_target_device(target))
     GTEST_SKIP() << "no OpenCL device";
-  flash.scheduleForDevice();
-  expectRight(target);
+  plan.part = PlanPart::Device;
+  DevicePipeline device(plan);
+  expectRight(device, target);
 }
 
-TEST_F(Devices, CudaCodeIsGenerated) { expectCode("x86-64-linux-cuda-cuda_capability_86-strict_float"); }
-TEST_F(Devices, VulkanCodeIsGenerated) { expectCode("x86-64-linux-vulkan-vk_int8-vk_int64-vk_v13-strict_float"); }
-TEST_F(Devices, MetalCodeIsGenerated) { expectCode("arm-64-osx-metal-strict_float"); }
-TEST_F(Devices, WebGpuCodeIsGenerated) { expectCode("wasm-32-wasmrt-webgpu-strict_float"); }
+TEST_F(Devices, CudaCodeIsGenerated) { expectDeviceCode("x86-64-linux-cuda-cuda_capability_86-strict_float"); }
+TEST_F(Devices, VulkanCodeIsGenerated) { expectDeviceCode("x86-64-linux-vulkan-vk_int8-vk_int64-vk_v13-strict_float"); }
+TEST_F(Devices, MetalCodeIsGenerated) { expectDeviceCode("arm-64-osx-metal-strict_float"); }
+TEST_F(Devices, WebGpuCodeIsGenerated) { expectDeviceCode("wasm-32-wasmrt-webgpu-strict_float"); }
 
 TEST_F(Devices, WebAssemblyIsGenerated) {
-  flash.scheduleForCpu();
-  Halide::Module module = flash.pipeline().compile_to_module(
-      flash.arguments(), "causal", Target("wasm-32-wasmrt-wasm_simd128-strict_float"));
-  std::string path = ownFile(".o");
-  module.compile({{Halide::OutputFileType::object, path}});
-  EXPECT_EQ(std::remove(path.c_str()), 0);
+  FlashPipeline flash(plan);
+  expectCode(flash, "wasm-32-wasmrt-wasm_simd128-strict_float");
 }
 
 } // namespace

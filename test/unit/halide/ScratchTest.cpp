@@ -54,7 +54,7 @@ void release(Halide::JITUserContext *, void *memory) {
 
 /// The peak of running the pipeline into `results`, which lies within what is read off the code, and not far below.
 void expectBounded(FlashParts &parts, std::vector<Buffer<>> results) {
-  parts.scheduleForCpu();
+  parts.schedule();
   Halide::Target target = Halide::get_host_target().with_feature(Halide::Target::StrictFloat);
   Halide::Module module = parts.pipeline().compile_to_module(parts.arguments(), "task", target);
   int64_t said = Halide::evaluate<int64_t>(scratchBytes(module.get_function_by_name("task"), parts));

@@ -11,7 +11,7 @@ TEST(Target, ByName) {
   EXPECT_EQ(v4.vectorRegisters, 32);
   EXPECT_EQ(llvm::toString(findTarget("x86-64-v9").takeError()),
             "no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, aarch64, "
-            "cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120");
+            "cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120, opencl, vulkan, cuda");
 }
 
 /// The program runs on any processor, and threads of the device hold scalars.
@@ -22,6 +22,15 @@ TEST(Target, CudaDevice) {
   EXPECT_EQ(device.lanes, 1);
   EXPECT_FALSE(llvm::cantFail(findTarget("x86-64-v3")).isCuda());
   EXPECT_FALSE(static_cast<bool>(llvm::expectedToOptional(findTarget("cuda:sm_75"))));
+}
+
+/// The processor that calls does all but attentions, in lanes.
+TEST(Target, DeviceThroughHalide) {
+  Target device = llvm::cantFail(findTarget("cuda"));
+  EXPECT_EQ(device.device, DeviceInterface::Cuda);
+  EXPECT_FALSE(device.isCuda());
+  EXPECT_GE(device.lanes, 4);
+  EXPECT_FALSE(llvm::cantFail(findTarget("cuda:sm_90")).hasDevice());
 }
 
 TEST(Target, HostHasRegistersAndCaches) {
