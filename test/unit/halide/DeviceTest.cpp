@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A causal attention with a window of NaN behind it: run through OpenCL where there is a device (PoCL makes one of the
-// processor), compiled for the others.
+// processor) and as WebAssembly where there is node, compiled for the others.
 //===----------------------------------------------------------------------===//
 #include "CausalPlan.h"
 #include "schedules/halide/Device.h"
 #include "schedules/halide/Flash.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace attn;
@@ -111,9 +112,22 @@ TEST_F(Devices, VulkanCodeIsGenerated) { expectDeviceCode("x86-64-linux-vulkan-v
 TEST_F(Devices, MetalCodeIsGenerated) { expectDeviceCode("arm-64-osx-metal-strict_float"); }
 TEST_F(Devices, WebGpuCodeIsGenerated) { expectDeviceCode("wasm-32-wasmrt-webgpu-strict_float"); }
 
-TEST_F(Devices, WebAssemblyIsGenerated) {
+/// The processor's schedule; causal.js is the program around it.
+TEST_F(Devices, WebAssemblyGivesTheRightValues) {
   FlashPipeline flash(plan);
-  expectCode(flash, "wasm-32-wasmrt-wasm_simd128-strict_float");
+  flash.schedule();
+  Halide::Module module = flash.pipeline().compile_to_module(
+      flash.arguments(), "causal",
+      Target("wasm-32-wasmrt-wasm_simd128-strict_float-no_runtime-no_asserts-no_bounds_query-user_context"));
+  std::string object = ownFile(".o"), program = ownFile(".wasm");
+  module.compile({{Halide::OutputFileType::object, object}});
+  std::string link = WASM_LD " --no-entry --export=causal --allow-undefined --import-memory " + object + " -o " + program;
+  ASSERT_EQ(std::system(link.c_str()), 0);
+  if (std::string(NODE).empty())
+    GTEST_SKIP() << "no node to run it";
+  EXPECT_EQ(std::system((NODE " " CAUSAL_JS " " + program).c_str()), 0);
+  std::remove(object.c_str());
+  std::remove(program.c_str());
 }
 
 } // namespace
