@@ -20,8 +20,13 @@ public:
     if (!isSound)
       return "";
     std::string why = operands.add(flash, *sorted, signature);
-    tiling = FlashTiling::of(operands);
-    return why;
+    if (!why.empty())
+      return why;
+    std::optional<FlashTiling> found = FlashTiling::of(operands, ranges());
+    if (!found)
+      return "its widths leave no room for tiles";
+    tiling = *found;
+    return "";
   }
 
   /// What is wrong has been said.
@@ -30,9 +35,9 @@ public:
   }
 
 private:
+  unsigned ranges() const { return std::max(1u, FlashOp(flash).getNumRanges()); }
   KernelShape walkShape() const override {
-    unsigned ranges = std::max(1u, FlashOp(flash).getNumRanges());
-    return {tiling.threads(), /*threadsPerTask=*/tiling.threads(), FlashShared(operands, tiling, ranges).size};
+    return {tiling.threads(), /*threadsPerTask=*/tiling.threads(), FlashShared(operands, tiling, ranges()).size};
   }
   Value walkCount(FunctionScope &f) override { return FlashKernel::blockCount(f, axes, tiling); }
   LogicalResult emitWalk(FunctionScope &f, Value task, const KeyChunk *chunk, QueryTask::Filter takes) override {

@@ -49,19 +49,33 @@ Value FlashKernel::blockCount(FunctionScope &f, const FlashAxes &axes, const Fla
   return f.mul(f.extent(axes.batch), f.ceilDiv(rows, f.i64(tiling.rows())));
 }
 
-LogicalResult FlashKernel::emit(Value block, llvm::function_ref<Value(Expressions &)> takes) {
-  t.barrier(); // What came before may still be read.
-  Value mostRows = f.mul(otherRows(), axes.lane ? f.extent(axes.lane) : f.i64(1));
-  Value tiles = f.ceilDiv(mostRows, f.i64(tiling.rows()));
-  entry = f.div(block, tiles);
+/// The last tile first: under a causal mask it sees the most keys. `zero` is one (i64).
+FlashKernel::Place FlashKernel::placeOf(Value block, Value zero) {
+  Value rows = f.add(f.mul(otherRows(), axes.lane ? f.extent(axes.lane) : f.i64(1)), zero);
+  Value tiles = f.ceilDiv(rows, f.i64(tiling.rows())), entry = f.div(block, tiles);
   Values counts;
   for (StringAttr axis : axes.batch)
     counts.push_back(f.extent(axis));
-  Values indices = splitTask(f, entry, counts);
-  // The last tile first: under a causal mask it sees the most keys.
-  Value firstRow = f.mul(f.sub(f.sub(tiles, f.i64(1)), f.rem(block, tiles)), f.i64(tiling.rows()));
+  Value tile = f.sub(f.sub(tiles, f.i64(1)), f.rem(block, tiles));
+  return {entry, splitTask(f, entry, counts), f.mul(tile, f.i64(tiling.rows()))};
+}
+
+/// The same, found anew, and what it is computed from too: kept through the loop they would take registers.
+FlashKernel::Place FlashKernel::placeAgain(Expressions &x) {
+  Place place = placeOf(t.widen(t.again(t.narrow(block))), t.widen(t.again(t.i32(0))));
+  for (auto [axis, index] : llvm::zip(axes.batch, place.indices)) {
+    x.bind(axis, index);
+    x.markExisting(axis);
+  }
+  return place;
+}
+
+LogicalResult FlashKernel::emit(Value block, llvm::function_ref<Value(Expressions &)> takes) {
+  t.barrier(); // What came before may still be read.
+  this->block = block;
+  auto [entry, indices, firstRow] = placeOf(block, f.i64(0));
   Expressions x(f, /*lanes=*/1);
-  auto bindBatch = [&](Operation *region, bool exist) {
+  auto bindBatch = [&, indices = ArrayRef(indices)](Operation *region, bool exist) {
     x.enter(region);
     for (auto [axis, index] : llvm::zip(axes.batch, indices)) {
       x.bind(axis, index);
@@ -106,11 +120,13 @@ LogicalResult FlashKernel::emitEntry(Expressions &x, Value firstRow) {
 LogicalResult FlashKernel::emitTile(Expressions &x, Value firstRow) {
   base = t.sharedMemory();
   lastColumn = t.mul(t.rem(t.lane(), 4), 2);
+  lastElement = t.add(lastColumn, t.mul(t.rem(t.warp(), tiling.parts), 16));
   makeRows(x, firstRow);
   findExtremes();
   countFromFirstTile();
   copyQueries(x, firstRow);
   prepareCopies(x);
+  prepareReaders();
   State state = walk(x, /*isCareful=*/false);
   if (Value spoiled = anySpoiled(state)) {
     Values flat = state.flat();
@@ -124,9 +140,9 @@ LogicalResult FlashKernel::emitTile(Expressions &x, Value firstRow) {
         [&] { return flat; }));
   }
   if (chunk)
-    store(x, firstRow, state);
+    store(x, state);
   else
-    finish(x, firstRow, state);
+    finish(x, state);
   return failure(hasFailed || x.failed());
 }
 
@@ -173,16 +189,27 @@ void FlashKernel::copyTile(Expressions &x, Value first, Value stage) {
   t.commitCopies();
 }
 
+/// Parts of a width are 16 elements of the warp's, then those of the others.
+void FlashKernel::prepareReaders() {
+  Value part = t.mul(t.rem(t.warp(), tiling.parts), 16 / chunkElements);
+  for (const SharedTile &tile : shared.query)
+    queryReaders.emplace_back(t, tile, Fragment::Left, firstWarpRow(t.thread()), part);
+  for (const SharedTile &tile : shared.key)
+    keyReaders.emplace_back(t, tile, Fragment::RightByColumns, Value(), part);
+  for (const SharedTile &tile : shared.value)
+    valueReaders.emplace_back(t, tile, Fragment::RightByRows, Value(), part);
+}
+
 /// Query fragments of the warp's rows.
 void FlashKernel::loadQueries() {
   query.assign(operands.queries.size(), {});
   if (!tiling.keepsQuery)
     return;
   for (auto [term, tile] : llvm::enumerate(shared.query)) {
-    FragmentReader reader(t, tile, Fragment::Left, t.mul(t.warp(), tiling.warpRows()));
+    FragmentReader &reader = queryReaders[term];
     reader.moveTo(t.add(base, shared.queryAt[term]));
     for (int64_t row = 0; row < tiling.warpRows(); row += 16)
-      for (int64_t column = 0; column < tile.width; column += 16)
+      for (int64_t column = 0; column < tile.width; column += 16 * tiling.parts)
         llvm::append_range(query[term], reader.load(row, column));
   }
 }
@@ -241,7 +268,7 @@ FlashKernel::State FlashKernel::initialState() {
     state.sums.push_back(sum);
   }
   for (const FlashOperand &value : operands.values)
-    state.outputs.push_back(Values(tiling.rowTiles * value.padded() / 8 * 4, zero));
+    state.outputs.push_back(Values(tiling.rowTiles * tiling.own(value) / 8 * 4, zero));
   return state;
 }
 

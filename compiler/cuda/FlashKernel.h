@@ -1,8 +1,8 @@
 //===- FlashKernel.h - fused attention on tensor cores ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a CTA does for a flash stage: a tile of rows of one batch entry against the keys that they see. A warp has 16 or
-// 32 rows, their scores and outputs as fragments of matrix instructions: a thread holds, of 16 rows, those numbered
+// What a CTA does for a flash stage: a tile of rows of one batch entry against the keys that they see. A warp, or several
+// that share wide rows, has 16 or 32 rows, their scores and outputs as fragments of matrix instructions: a thread holds, of 16 rows, those numbered
 // lane / 4 and 8 more, and of every 8 columns those numbered lane % 4 * 2 and one more. Tiles of keys and values are
 // copied ahead.
 //   FlashKernel.cpp  the walk over key tiles
@@ -77,7 +77,16 @@ private:
     mlir::Operation *loop;
   };
 
+  /// What a CTA works on: the batch entry, its indices, and the first row.
+  struct Place {
+    Value entry;
+    Values indices;
+    Value firstRow;
+  };
+
   // FlashKernel.cpp
+  Place placeOf(Value block, Value zero);
+  Place placeAgain(Expressions &x);
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
   Value otherRows() { return f.extent(axes.rows); }
   Value rowCount(Expressions &x);
@@ -86,6 +95,7 @@ private:
   mlir::LogicalResult emitTile(Expressions &x, Value firstRow);
   void copyQueries(Expressions &x, Value firstRow);
   void prepareCopies(Expressions &x);
+  void prepareReaders();
   void copyTile(Expressions &x, Value first, Value stage);
   void loadQueries();
   State initialState();
@@ -96,6 +106,7 @@ private:
 
   // FlashRows.cpp
   Value rowNumber(Value firstRow, unsigned row, Value thread);
+  Value firstWarpRow(Value thread);
   void makeRows(Expressions &x, Value firstRow);
   Row::Range rangeOf(Row &row, unsigned range);
   unsigned rangeCount() { return std::max(1u, flash.getNumRanges()); }
@@ -108,6 +119,7 @@ private:
 
   // FlashScore.cpp
   Values rawScores(unsigned term, const Tile &tile);
+  void addParts(Values &sums);
   Values scores(const Tile &tile);
   Value scoreAt(Row &row, llvm::ArrayRef<Values> raw, unsigned element, Value key, const Tile &tile);
   void setTerms(Expressions &x, llvm::ArrayRef<Values> raw, unsigned element);
@@ -135,8 +147,8 @@ private:
   Value anySpoiled(const State &state);
 
   // FlashWrite.cpp
-  void store(Expressions &x, Value firstRow, const State &state);
-  void finish(Expressions &x, Value firstRow, State state);
+  void store(Expressions &x, const State &state);
+  void finish(Expressions &x, State state);
   void writeRow(Expressions &x, unsigned row, WriteOp write, const State &state, Value logSumExp);
 
   ThreadScope t;
@@ -150,16 +162,18 @@ private:
   ScoreForm form;
   Value base;       ///< of shared memory (i32)
   Value lastColumn; ///< lane % 4 * 2, as i32
+  Value lastElement; ///< the same, and 16 times the warp's part: of a width
   std::vector<Row> rows;
   llvm::SmallVector<Extremes> warpExtremes, blockExtremes; ///< per range
   Value hasRows;    ///< whether the warp has any (i1)
   const KeyChunk *chunk; ///< null: all keys
-  Value entry;    ///< number of the batch entry (i64)
+  Value block;    ///< number of the CTA (i64)
   Value keys;     ///< how many there are (i64)
   Value from, end; ///< keys that the CTA may take: all, or those of the chunk
   Value firstKey; ///< of the first tile that the CTA sees (i64); from here on keys are counted in 32 bits
   Value firstSeen, endSeen; ///< what rows of the CTA see lies within (i32)
   std::vector<TileCopy> keyCopies, valueCopies;
+  std::vector<FragmentReader> queryReaders, keyReaders, valueReaders;
   llvm::SmallVector<Values> query; ///< per term, where kept: fragments [rowTiles][width / 16][4]
   bool hasFailed = false;
 };

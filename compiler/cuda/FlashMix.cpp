@@ -52,7 +52,7 @@ void FlashKernel::softmax(Values &scores, State &state) {
     state.maxima[row] = now;
     state.sums[row] = sum;
     for (auto [value, output] : llvm::enumerate(state.outputs)) {
-      unsigned perRowTile = operands.values[value].padded() / 8 * 4;
+      unsigned perRowTile = tiling.own(operands.values[value]) / 8 * 4;
       for (auto [i, element] : llvm::enumerate(output))
         if (i / perRowTile * 2 + i % 4 / 2 == row)
           element = arith::MulFOp::create(b, loc, element, factor);
@@ -135,15 +135,15 @@ SmallVector<FlashKernel::Values> FlashKernel::leftFragments(const FlashOperand &
 
 void FlashKernel::mix(unsigned value, const Tile &tile, ArrayRef<Value> weights, Values &sums) {
   const FlashOperand &operand = operands.values[value];
-  int64_t columns = operand.padded() / 8;
+  int64_t columns = tiling.own(operand) / 8;
   SmallVector<SmallVector<Values>> left;
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
     left.push_back(leftFragments(operand, row, weights));
-  FragmentReader reader(t, shared.value[value], Fragment::RightByRows);
+  FragmentReader &reader = valueReaders[value];
   reader.moveTo(t.add(tile.stage, shared.valueAt[value]));
   for (int64_t step = 0; step < tiling.keyTile / 16; ++step)
     for (int64_t column = 0; column < columns; column += 2) {
-      Values right = reader.load(step * 16, column * 8);
+      Values right = reader.load(step * 16, tiling.place(column * 8));
       for (int64_t part = operand.weightParts - 1; part >= 0; --part) // The smallest first.
         for (int64_t row = 0; row < tiling.rowTiles; ++row)
           for (int64_t half = 0; half < 2; ++half)
@@ -252,7 +252,7 @@ void FlashKernel::spoil(unsigned value, const Tile &tile, ArrayRef<Value> presen
   Location loc = f.loc();
   const FlashOperand &operand = operands.values[value];
   Type f32 = b.getF32Type();
-  int64_t columns = operand.padded() / 8;
+  int64_t columns = tiling.own(operand) / 8;
   Value zero = f.constant(f32, 0.0);
   auto addWhere = [&](Value condition, Value &sum, double what) {
     sum = arith::AddFOp::create(b, loc, sum, arith::SelectOp::create(b, loc, condition, f.constant(f32, what), zero));
@@ -265,13 +265,13 @@ void FlashKernel::spoil(unsigned value, const Tile &tile, ArrayRef<Value> presen
     }
     return both;
   };
-  FragmentReader reader(t, shared.value[value], Fragment::RightByRows);
+  FragmentReader &reader = valueReaders[value];
   reader.moveTo(t.add(tile.stage, shared.valueAt[value] + shared.stageBytes));
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
     for (int64_t column = 0; column < columns; column += 2) {
       Values counts(8, zero);
       for (int64_t step = 0; step < tiling.keyTile / 16; ++step) {
-        Values left, right = reader.load(step * 16, column * 8);
+        Values left, right = reader.load(step * 16, tiling.place(column * 8));
         for (unsigned i = 0; i < 4; ++i)
           left.push_back(word((row * tiling.keyTile / 8 + step * 2) * 4 + 2 * i));
         for (int64_t half = 0; half < 2; ++half)

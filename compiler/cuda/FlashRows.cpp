@@ -9,14 +9,16 @@ using namespace attn;
 
 /// The number, within the batch entry, of a row that the thread has elements of.
 Value FlashKernel::rowNumber(Value firstRow, unsigned row, Value thread) {
-  Value first = t.add(t.mul(t.div(thread, 32), tiling.warpRows()), t.div(t.rem(thread, 32), 4));
+  Value first = t.add(firstWarpRow(thread), t.div(t.rem(thread, 32), 4));
   return f.add(firstRow, t.widen(t.add(first, row * 8)));
 }
+
+Value FlashKernel::firstWarpRow(Value thread) { return t.mul(t.div(thread, 32 * tiling.parts), tiling.warpRows()); }
 
 /// A row that does not exist computes what the last one does, and stores nothing.
 void FlashKernel::makeRows(Expressions &x, Value firstRow) {
   Value count = rowCount(x), last = f.sub(count, f.i64(1));
-  hasRows = f.less(f.add(firstRow, t.widen(t.mul(t.warp(), tiling.warpRows()))), count);
+  hasRows = f.less(f.add(firstRow, t.widen(firstWarpRow(t.thread()))), count);
   for (int64_t i = 0; i < tiling.threadRows(); ++i) {
     Value number = rowNumber(firstRow, i, t.thread());
     Row row{x, f.less(number, count), {}, {}};

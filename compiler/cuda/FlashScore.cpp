@@ -31,27 +31,57 @@ ScoreForm ScoreForm::of(FlashOp flash, const FlashAxes &axes) {
 /// The products of a term. Consecutive instructions add to different sums.
 FlashKernel::Values FlashKernel::rawScores(unsigned term, const Tile &tile) {
   const FlashOperand &operand = operands.keys[term];
-  int64_t steps = operand.padded() / 16, columns = tiling.keyTile / 8;
+  int64_t steps = tiling.own(operand) / 16, columns = tiling.keyTile / 8;
   Values sums(tiling.threadScores(), f.constant(f.builder().getF32Type(), 0.0));
-  FragmentReader keyReader(t, shared.key[term], Fragment::RightByColumns);
+  FragmentReader &keyReader = keyReaders[term], &queryReader = queryReaders[term];
   keyReader.moveTo(t.add(tile.stage, shared.keyAt[term]));
-  FragmentReader queryReader(t, shared.query[term], Fragment::Left, t.mul(t.warp(), tiling.warpRows()));
   queryReader.moveTo(t.add(base, shared.queryAt[term]));
   for (int64_t step = 0; step < steps; ++step) {
     SmallVector<Values> left;
     for (int64_t row = 0; row < tiling.rowTiles; ++row)
       left.push_back(tiling.keepsQuery
                          ? Values(ArrayRef(query[term]).slice((row * steps + step) * 4, 4))
-                         : queryReader.load(row * 16, step * 16));
+                         : queryReader.load(row * 16, tiling.place(step * 16)));
     for (int64_t column = 0; column < columns; column += 2) {
-      Values right = keyReader.load(column * 8, step * 16);
+      Values right = keyReader.load(column * 8, tiling.place(step * 16));
       for (int64_t row = 0; row < tiling.rowTiles; ++row)
         for (int64_t half = 0; half < 2; ++half)
           t.multiply(operand.element, MutableArrayRef(sums).slice((row * columns + column + half) * 4, 4), left[row],
                      ArrayRef(right).slice(2 * half, 2));
     }
   }
+  if (tiling.parts > 1)
+    addParts(sums);
   return sums;
+}
+
+/// The sums of all parts: each warp adds those of its partner, of which there is one in each round, so that all get the same
+/// bits. A barrier of the CTA stands between two tiles; terms of one tile come one after the other.
+void FlashKernel::addParts(Values &sums) {
+  OpBuilder &b = f.builder();
+  Type four = f.vectorOf(4, b.getF32Type());
+  int64_t unitBytes = 32 * 4 * sizeof(float), warpBytes = tiling.threadScores() / 4 * unitBytes;
+  Value group = t.div(t.warp(), tiling.parts), part = t.rem(t.warp(), tiling.parts);
+  Value area = t.add(t.add(base, shared.sums), t.mul(t.lane(), 4 * sizeof(float)));
+  auto placeOf = [&](Value part) { return t.add(area, t.mul(t.add(t.mul(group, tiling.parts), part), warpBytes)); };
+  for (int64_t bit = 1, round = 0; bit < tiling.parts; bit *= 2, ++round) {
+    int64_t first = round * tiling.warps * warpBytes;
+    Value own = placeOf(part), partner = placeOf(t.exclusiveOr(part, bit));
+    for (int64_t unit = 0; unit < warpBytes / unitBytes; ++unit) {
+      Value mine = vector::FromElementsOp::create(b, f.loc(), four, ArrayRef(sums).slice(4 * unit, 4));
+      t.storeShared(mine, t.add(own, first + unit * unitBytes));
+    }
+    t.barrierOf(group, 32 * tiling.parts);
+    for (int64_t unit = 0; unit < warpBytes / unitBytes; ++unit) {
+      Value other = t.loadShared(four, t.add(partner, first + unit * unitBytes));
+      for (int64_t i = 0; i < 4; ++i) {
+        Value &sum = sums[4 * unit + i];
+        sum = arith::AddFOp::create(b, f.loc(), sum, vector::ExtractOp::create(b, f.loc(), other, ArrayRef<int64_t>{i}));
+      }
+    }
+  }
+  if (operands.keys.size() > 1)
+    t.barrierOf(group, 32 * tiling.parts);
 }
 
 /// Whether a value reads something stored along any of the axes.

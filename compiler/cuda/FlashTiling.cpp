@@ -11,8 +11,10 @@ using namespace attn;
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Elements of a head that are mixed in one piece.
-static constexpr int64_t mostWidth = 256;
+/// Elements of an operand, and of all values together, whose sums are in registers.
+static constexpr int64_t mostWidth = 576, mostMixed = 512;
+/// Shared memory that every device has for a CTA.
+static constexpr int64_t mostShared = 99 << 10;
 
 /// The elements that a value is read from when they are f16 or bf16; null otherwise.
 static Type storedHalf(Value value) {
@@ -120,33 +122,56 @@ std::string FlashOperands::add(FlashOp flash, const FlashAxes &axes, const Signa
 static int64_t sumOfWidths(ArrayRef<FlashOperand> operands) {
   int64_t sum = 0;
   for (const FlashOperand &operand : operands)
-    sum += operand.padded();
+    sum += llvm::alignTo(operand.extent, 16);
   return sum;
 }
 
 /// Bounded by 255 registers of a thread: of 16 rows it holds a quarter of the query's width in words where it keeps them,
 /// half of the outputs' width and of the key tile in f32, and about 90 of other things. Factors of keys take more.
-FlashTiling FlashTiling::of(const FlashOperands &operands) {
+std::optional<FlashTiling> FlashTiling::of(const FlashOperands &operands, unsigned ranges) {
   int64_t keyWidth = sumOfWidths(operands.keys), valueWidth = sumOfWidths(operands.values);
+  if (valueWidth > mostMixed)
+    return std::nullopt;
   FlashTiling tiling;
-  tiling.keepsQuery = keyWidth <= 128 && valueWidth <= 128;
-  if (!tiling.keepsQuery)
-    tiling.keyTile = valueWidth > 192 ? 16 : 32;
-  else if (llvm::any_of(operands.values, [](const FlashOperand &value) { return value.weightParts > 1; }))
-    tiling.keyTile = 32;
-  return tiling;
+  auto fits = [&] { return FlashShared(operands, tiling, ranges).size <= mostShared; };
+  bool hasFactors = llvm::any_of(operands.values, [](const FlashOperand &value) { return value.weightParts > 1; });
+  if (keyWidth <= 256 && valueWidth <= 128) {
+    tiling.keepsQuery = keyWidth <= 128;
+    if (!tiling.keepsQuery || hasFactors)
+      tiling.keyTile = 32;
+    return fits() ? std::optional(tiling) : std::nullopt;
+  }
+  tiling.parts = keyWidth <= 512 && valueWidth <= 256 ? 2 : 4;
+  tiling.keepsQuery = keyWidth / tiling.parts <= 160;
+  for (int64_t groups : {4, 2, 1})
+    for (int64_t keyTile : {hasFactors ? 16 : 32, 16}) {
+      tiling.warps = groups * tiling.parts;
+      tiling.keyTile = keyTile;
+      if (fits())
+        return tiling;
+    }
+  return std::nullopt;
 }
 
 FlashShared::FlashShared(const FlashOperands &operands, const FlashTiling &tiling, unsigned ranges) {
-  auto place = [](ArrayRef<FlashOperand> operands, int64_t rows, SmallVector<SharedTile> &tiles,
+  auto place = [&](ArrayRef<FlashOperand> operands, int64_t rows, SmallVector<SharedTile> &tiles,
                   SmallVector<int64_t> &at, int64_t &end) {
     for (const FlashOperand &operand : operands) {
-      tiles.push_back({rows, operand.padded()});
+      tiles.push_back({rows, tiling.padded(operand)});
       at.push_back(end);
       end += tiles.back().bytes();
     }
   };
   place(operands.queries, tiling.rows(), query, queryAt, firstStage);
+  // Queries that are kept have left their place when sums come.
+  int64_t rounds = llvm::Log2_64(tiling.parts);
+  int64_t sumBytes = rounds * tiling.threads() * tiling.threadScores() * int64_t(sizeof(float));
+  if (tiling.keepsQuery) {
+    firstStage = std::max(firstStage, sumBytes);
+  } else {
+    sums = firstStage;
+    firstStage += sumBytes;
+  }
   place(operands.keys, tiling.keyTile, key, keyAt, stageBytes);
   place(operands.values, tiling.keyTile, value, valueAt, stageBytes);
   extremes = firstStage + tiling.stages * stageBytes;

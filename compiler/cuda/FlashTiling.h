@@ -25,9 +25,6 @@ struct FlashOperand {
   /// How many such numbers a weight is the sum of: 1 where it may be rounded, 3 bf16 where it keeps its 24 bits.
   int64_t weightParts = 1;
   mlir::Value keyFactor = {}; ///< weights times this; null: none
-
-  /// The extent in whole fragments.
-  int64_t padded() const { return llvm::alignTo(extent, 16); }
 };
 
 /// The operands of a flash.
@@ -44,11 +41,20 @@ struct FlashTiling {
   int64_t keyTile = 64;    ///< keys, a multiple of 16, at most 64 (see FlashMix.cpp)
   int64_t stages = 2;      ///< key tiles in shared memory, at least 2
   bool keepsQuery = true;  ///< query fragments stay in registers
+  /// Warps that share rows, a power of two up to 4: of each width, every so many 16 elements are a warp's. What they
+  /// contract meets in shared memory as sums of scores; what they mix is theirs.
+  int64_t parts = 1;
 
-  static FlashTiling of(const FlashOperands &operands);
+  /// None where widths leave no room for it.
+  static std::optional<FlashTiling> of(const FlashOperands &operands, unsigned ranges);
 
   int64_t warpRows() const { return 16 * rowTiles; }
-  int64_t rows() const { return warps * warpRows(); }
+  int64_t rows() const { return warps / parts * warpRows(); }
+  /// An operand's extent in whole fragments of all parts, and the elements that are a warp's.
+  int64_t padded(const FlashOperand &operand) const { return llvm::alignTo(operand.extent, 16 * parts); }
+  int64_t own(const FlashOperand &operand) const { return padded(operand) / parts; }
+  /// Where a warp's element lies in the width, but for 16 times its part.
+  int64_t place(int64_t own) const { return own / 16 * 16 * parts + own % 16; }
   int64_t threads() const { return 32 * warps; }
   /// Rows that a thread has elements of, and the scores that it holds of each key tile.
   int64_t threadRows() const { return 2 * rowTiles; }
@@ -61,6 +67,7 @@ struct FlashShared {
   llvm::SmallVector<int64_t> queryAt;
   llvm::SmallVector<int64_t> keyAt, valueAt; ///< from the beginning of a stage
   int64_t firstStage = 0, stageBytes = 0;
+  int64_t sums = 0;     ///< of scores, per warp, where parts are several
   int64_t extremes = 0; ///< per warp and range the first key that it sees and the end: i64
   int64_t size = 0;
 

@@ -22,7 +22,7 @@ void FlashKernel::writeRow(Expressions &x, unsigned number, WriteOp write, const
       x.set(flash.getOutputs().back(), 0, {logSumExp, {}});
   };
   if (!width) {
-    Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, lastColumn, t.i32(0));
+    Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, lastElement, t.i32(0));
     return f.when(isFirst, [&] {
       inScope(x, [&] {
         give();
@@ -31,15 +31,15 @@ void FlashKernel::writeRow(Expressions &x, unsigned number, WriteOp write, const
     });
   }
   const FlashOperand *first = llvm::find_if(operands.values, [&](const FlashOperand &value) { return value.width == width; });
-  for (int64_t column = 0; column < first->extent; column += 8) {
+  for (int64_t column = 0; tiling.place(column) < first->extent && column < tiling.own(*first); column += 8) {
     for (int64_t i = 0; i < 2; ++i) {
-      Value index = t.add(lastColumn, column + i);
+      Value index = t.add(lastElement, tiling.place(column) + i);
       auto emit = [&] {
         inScope(x, [&] {
           x.bind(width, t.widen(index));
           give();
           for (auto [value, operand] : llvm::enumerate(operands.values)) {
-            int64_t perRowTile = operand.padded() / 8 * 4;
+            int64_t perRowTile = tiling.own(operand) / 8 * 4;
             if (operand.width == width)
               x.set(flash.getOutputs()[value], 0,
                         {state.outputs[value][number / 2 * perRowTile + column / 2 + number % 2 * 2 + i], {}});
@@ -53,12 +53,14 @@ void FlashKernel::writeRow(Expressions &x, unsigned number, WriteOp write, const
 }
 
 /// Leaves the rows' sums to be merged. Neighbouring columns are stored together.
-void FlashKernel::store(Expressions &x, Value firstRow, const State &state) {
+void FlashKernel::store(Expressions &x, const State &state) {
   OpBuilder &b = f.builder();
+  x.enter(nullptr);
+  auto [entry, indices, firstRow] = placeAgain(x);
   const Partials &partials = chunk->partials;
   Type f32 = b.getF32Type(), two = f.vectorOf(2, f32);
   Value thread = t.again(t.thread()), zero = f.constant(f32, 0.0);
-  Value isFirst = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, lastColumn, t.i32(0));
+  Value isFirst = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, lastElement, t.i32(0));
   for (const Row &row : rows)
     hasFailed |= row.x.failed();
   for (unsigned number = 0; number < rows.size(); ++number) {
@@ -73,26 +75,29 @@ void FlashKernel::store(Expressions &x, Value firstRow, const State &state) {
         f.store(zero, place, f.i64(Partials::Kept));
       });
       for (auto [value, operand] : llvm::enumerate(operands.values))
-        for (int64_t column = 0; column < operand.extent; column += 8) {
+        for (int64_t column = 0; tiling.place(column) < operand.extent && column < tiling.own(operand); column += 8) {
           auto emit = [&] {
-            int64_t first = number / 2 * operand.padded() / 2 + column / 2 + number % 2 * 2;
+            int64_t first = number / 2 * tiling.own(operand) / 2 + column / 2 + number % 2 * 2;
             ArrayRef<Value> pair = ArrayRef(state.outputs[value]).slice(first, 2);
             Value both = vector::FromElementsOp::create(b, f.loc(), two, pair);
-            Value offset = f.add(partials.offset(f, value), t.widen(t.add(lastColumn, column)));
+            Value offset = f.add(partials.offset(f, value), t.widen(t.add(lastElement, tiling.place(column))));
             LLVM::StoreOp::create(b, f.loc(), both, f.address(place, offset, f32), 2 * sizeof(float));
           };
-          if (column + 8 <= operand.extent)
+          if (tiling.place(column) + 16 * (tiling.parts - 1) + 8 <= operand.extent)
             emit();
           else
-            f.when(t.less(t.add(lastColumn, column), t.i32(operand.extent)), emit);
+            f.when(t.less(t.add(lastElement, tiling.place(column)), t.i32(operand.extent)), emit);
         }
     });
   }
+  x.leave();
 }
 
 /// Rows are found anew, from a thread number that is read anew: kept through the loop they would take registers.
-void FlashKernel::finish(Expressions &x, Value firstRow, State state) {
+void FlashKernel::finish(Expressions &x, State state) {
   OpBuilder &b = f.builder();
+  x.enter(nullptr);
+  auto [entry, indices, firstRow] = placeAgain(x);
   Location loc = f.loc();
   Type f32 = b.getF32Type();
   Value zero = f.constant(f32, 0.0), thread = t.again(t.thread());
@@ -107,7 +112,7 @@ void FlashKernel::finish(Expressions &x, Value firstRow, State state) {
       Value reciprocal = arith::DivFOp::create(b, loc, f.constant(f32, 1.0), sum);
       Value inverse = arith::SelectOp::create(b, loc, empty, zero, reciprocal);
       for (auto [value, output] : llvm::enumerate(state.outputs)) {
-        unsigned perRowTile = operands.values[value].padded() / 8 * 4;
+        unsigned perRowTile = tiling.own(operands.values[value]) / 8 * 4;
         for (auto [i, element] : llvm::enumerate(output)) {
           if (i / perRowTile * 2 + i % 4 / 2 != number)
             continue;
@@ -136,4 +141,5 @@ void FlashKernel::finish(Expressions &x, Value firstRow, State state) {
     });
     x.leave();
   }
+  x.leave();
 }

@@ -44,6 +44,20 @@ void attn::forChunks(ThreadScope &t, const SharedTile &tile, int64_t threads, Va
   }
 }
 
+void attn::storeChunk(ThreadScope &t, Value to, bool isRare, llvm::function_ref<Value(Value)> pair) {
+  FunctionScope &f = t.scope();
+  OpBuilder &b = f.builder();
+  if (isRare) // A number that is known would unroll the loop again.
+    return f.loop(f.i64(0), t.widen(t.again(t.i32(chunkElements))), f.i64(2), [&](Value element) {
+      Value offset = t.mul(t.narrow(element), chunkBytes / chunkElements);
+      t.storeShared(pair(element), t.add(to, offset));
+    });
+  FunctionScope::Values words;
+  for (int64_t element = 0; element < chunkElements; element += 2)
+    words.push_back(pair(f.i64(element)));
+  t.storeShared(vector::FromElementsOp::create(b, f.loc(), f.vectorOf(4, b.getI32Type()), words), to);
+}
+
 /// Lanes 8i to 8i + 7 give the rows of matrix i. Left: the matrices of a word lie below each other, then beside. Right by
 /// columns: the two words of a 16 x 8 lie side by side in a row of the tile; by rows, below each other.
 FragmentReader::FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragment, Value firstRow, Value firstChunk)
@@ -58,7 +72,8 @@ FragmentReader::FragmentReader(ThreadScope &t, SharedTile tile, Fragment fragmen
   }
   if (firstChunk)
     chunk = t.add(firstChunk, chunk);
-  offset = tile.at(t, t.i32(0), firstRow ? t.add(firstRow, row) : row, chunk);
+  // One number for the loops behind: its parts would take several registers.
+  offset = t.again(tile.at(t, t.i32(0), firstRow ? t.add(firstRow, row) : row, chunk));
 }
 
 /// Rows of a fragment begin at multiples of 8, so the exclusive or of a lane is the same for all of them, and that with

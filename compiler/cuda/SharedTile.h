@@ -36,6 +36,10 @@ void forChunks(ThreadScope &t, const SharedTile &tile, int64_t threads, mlir::Va
 void forChunk(ThreadScope &t, const SharedTile &tile, int64_t threads, mlir::Value number, mlir::Value base,
               llvm::function_ref<void(mlir::Value row, mlir::Value chunk, mlir::Value to)> body);
 
+/// Stores a chunk at `to` (i32): `pair` gives the word of two elements, from the one with this number (i64) on. What is rare
+/// is stored word by word in a loop, which takes fewer registers and less code.
+void storeChunk(ThreadScope &t, mlir::Value to, bool isRare, llvm::function_ref<mlir::Value(mlir::Value element)> pair);
+
 /// Which fragment of a product a tile is read as.
 enum class Fragment {
   Left,           ///< 16 rows x 16 columns of the left side: four words
@@ -43,7 +47,7 @@ enum class Fragment {
   RightByRows     ///< the right side, whose rows are the tile's rows: the same
 };
 
-/// Reads 16 x 16 elements of a tile at a time.
+/// Reads 16 x 16 elements of a tile at a time. It stands in front of the loops that it reads in.
 class FragmentReader {
 public:
   /// Rows are counted from `firstRow` (i32, a multiple of 8; null: 0), columns from `firstChunk` chunks on (i32, a power of

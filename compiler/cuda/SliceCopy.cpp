@@ -123,18 +123,17 @@ void SliceCopy::computeAll(Expressions &x, Value base, const DepthPosition &at) 
   f.loop(f.i64(0), f.i64(tile.rows * tile.chunks()), f.i64(threads), [&](Value first) {
     Operation *loop = first.getParentBlock()->getParentOp();
     forChunk(t, tile, threads, t.add(t.again(t.thread()), t.narrow(first)), base, [&](Value row, Value chunk, Value to) {
-      Value start = t.mul(chunk, chunkElements);
-      Values elements, words;
       x.enter(loop);
-      for (int64_t e = 0; e < chunkElements; ++e) {
-        Value along = t.add(start, e);
-        Value point = source.isAlongDepth() ? row : along, deep = source.isAlongDepth() ? along : row;
-        elements.push_back(elementAt(x, point, f.add(at.inner, t.widen(deep)), outer));
-      }
+      storeChunk(t, to, /*isRare=*/bool(aligned), [&](Value element) {
+        Values both;
+        for (int64_t e = 0; e < 2; ++e) {
+          Value along = t.add(t.mul(chunk, chunkElements), t.narrow(f.add(element, f.i64(e))));
+          Value point = source.isAlongDepth() ? row : along, deep = source.isAlongDepth() ? along : row;
+          both.push_back(elementAt(x, point, f.add(at.inner, t.widen(deep)), outer));
+        }
+        return t.pack(source.element, both[0], both[1]);
+      });
       x.leave();
-      for (int64_t e = 0; e < chunkElements; e += 2)
-        words.push_back(t.pack(source.element, elements[e], elements[e + 1]));
-      t.storeShared(vector::FromElementsOp::create(f.builder(), f.loc(), f.vectorOf(4, f.builder().getI32Type()), words), to);
     });
   });
 }

@@ -79,6 +79,12 @@ void TensorProduct::multiply(TilePoints &rows, TilePoints &columns) {
   SliceCopy left(t, x, {product.left, sides.element, rows, product.depth, sides.leftRun}, tiling.left(), threads);
   SliceSource rightSource{product.right, sides.element, columns, product.depth, sides.rightRun};
   SliceCopy right(t, x, rightSource, tiling.right(rightSource.isAlongDepth()), threads);
+  bool isAlongDepth = rightSource.isAlongDepth();
+  FragmentReader leftReader(t, tiling.left(), Fragment::Left, warpRow());
+  FragmentReader rightReader(t, tiling.right(isAlongDepth),
+                             isAlongDepth ? Fragment::RightByColumns : Fragment::RightByRows,
+                             isAlongDepth ? warpColumn() : Value(),
+                             isAlongDepth ? Value() : t.div(warpColumn(), chunkElements));
   int64_t ahead = tiling.stages() - 1;
   // Carried: a stage, and the position of the slice that is copied next.
   auto pack = [](Value stage, const DepthPosition &at) {
@@ -108,7 +114,7 @@ void TensorProduct::multiply(TilePoints &rows, TilePoints &columns) {
     copySlice(left, right, stageAfter(stage, ahead), toCopy);
     x.leave();
     Values results = pack(stageAfter(stage, 1), after(toCopy));
-    llvm::append_range(results, add(stage, carried.drop_front(places)));
+    llvm::append_range(results, add(leftReader, rightReader, stage, carried.drop_front(places)));
     return results;
   });
   t.waitForCopies(0);
@@ -121,12 +127,9 @@ void TensorProduct::multiply(TilePoints &rows, TilePoints &columns) {
 //===----------------------------------------------------------------------===//
 
 /// The warp's sums are [warpRows / 16][warpColumns / 8][4].
-FunctionScope::Values TensorProduct::add(Value stage, ValueRange carried) {
+FunctionScope::Values TensorProduct::add(FragmentReader &left, FragmentReader &right, Value stage, ValueRange carried) {
   Values sums(carried);
   bool isAlongDepth = sides.rightRun == plan.product.depth.back();
-  FragmentReader left(t, tiling.left(), Fragment::Left, warpRow());
-  FragmentReader right(t, tiling.right(isAlongDepth), isAlongDepth ? Fragment::RightByColumns : Fragment::RightByRows,
-                       isAlongDepth ? warpColumn() : Value(), isAlongDepth ? Value() : t.div(warpColumn(), chunkElements));
   left.moveTo(stage);
   right.moveTo(t.add(stage, tiling.left().bytes()));
   int64_t across = tiling.warpColumns() / 8;

@@ -55,7 +55,7 @@ private:
   DepthPosition after(const DepthPosition &at);
   void copySlice(SliceCopy &left, SliceCopy &right, Value stage, const DepthPosition &at);
   Value stageAfter(Value stage, int64_t count);
-  Values add(Value stage, mlir::ValueRange sums);
+  Values add(FragmentReader &left, FragmentReader &right, Value stage, mlir::ValueRange sums);
   void store(mlir::ValueRange sums);
   bool hasOuter() const { return plan.product.depth.size() > 1; }
   Value outerDepth() { return f.extent(llvm::ArrayRef(plan.product.depth).drop_back()); }

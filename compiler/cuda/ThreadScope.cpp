@@ -53,6 +53,9 @@ Value ThreadScope::again(Value value) {
       .getResult(0);
 }
 void ThreadScope::barrier() { blockBarrier(f); }
+void ThreadScope::barrierOf(Value group, int64_t threads) {
+  NVVM::BarrierOp::create(builder(), f.loc(), TypeRange{}, add(group, 1), i32(threads), {}, Value());
+}
 
 Value ThreadScope::anyInBlock(Value condition) {
   Value number = arith::ExtUIOp::create(builder(), f.loc(), builder().getI32Type(), condition);

@@ -47,6 +47,8 @@ public:
 
   // Threads together.
   void barrier();
+  /// The same of so many threads, those of whole warps, of one of at most 15 groups (i32).
+  void barrierOf(Value group, int64_t threads);
   /// A barrier that says whether the condition holds in any thread of the CTA.
   Value anyInBlock(Value condition);
   /// The value of the lane whose number differs by `bits`; an f32, an i32 or an i64.

@@ -131,34 +131,36 @@ Datum TileCopy::elementAt(Expressions &x, Value number, Value index) {
   return {asFloat(f, datum.value), datum.present};
 }
 
-/// Eight elements from `chunk` on, as a vector of four words.
-Value TileCopy::computeChunk(Expressions &x, Value number, Value chunk) {
+/// Two elements from `index` (i64) on, as a word of the tile.
+Value TileCopy::computePair(Expressions &x, Value number, Value index) {
   OpBuilder &b = f.builder();
-  Value first = t.widen(t.mul(chunk, chunkElements)), zero = f.constant(b.getF32Type(), 0.0);
-  FunctionScope::Values words, elements;
-  for (int64_t e = 0; e < chunkElements; ++e) {
-    Value index = f.add(first, f.i64(e)), exists;
+  FunctionScope::Values elements;
+  for (int64_t e = 0; e < 2; ++e) {
+    Value own = f.add(index, f.i64(e)), exists;
+    if (e && aligned) // The step between the two is not worth a register.
+      own = t.widen(t.again(t.narrow(own)));
     if (source.extent < tile.width) {
-      exists = f.less(index, f.i64(source.extent));
-      index = f.min(index, f.i64(source.extent - 1));
+      exists = f.less(own, f.i64(source.extent));
+      own = f.min(own, f.i64(source.extent - 1));
     }
-    Datum datum = elementAt(x, number, index);
-    Value present = x.both(exists, datum.present);
+    Datum datum = elementAt(x, number, own);
+    Value present = x.both(exists, datum.present), zero = f.constant(b.getF32Type(), 0.0);
     elements.push_back(present ? arith::SelectOp::create(b, f.loc(), present, datum.value, zero).getResult() : datum.value);
   }
-  for (int64_t e = 0; e < chunkElements; e += 2)
-    words.push_back(t.pack(source.element, elements[e], elements[e + 1]));
-  return vector::FromElementsOp::create(b, f.loc(), f.vectorOf(4, b.getI32Type()), words);
+  return t.pack(source.element, elements[0], elements[1]);
 }
 
+/// Where rows may be copied as they are stored this is rare, and registers are left to the other way.
 void TileCopy::computeAll(Expressions &x, Value base, const TileRows &rows) {
-  f.loop(f.i64(0), f.i64(tile.rows * tile.chunks()), f.i64(threads), [&](Value first) {
+  f.loop(f.i64(0), t.widen(t.again(t.i32(tile.rows * tile.chunks()))), f.i64(threads), [&](Value first) {
     Operation *loop = first.getParentBlock()->getParentOp();
     forChunk(t, tile, threads, t.add(rows.thread, t.narrow(first)), base, [&](Value row, Value chunk, Value to) {
       Value number = t.widen(numberOf(rows, row, 0));
       x.enter(loop);
       source.bind(x, f.add(source.first, number));
-      t.storeShared(computeChunk(x, number, chunk), to);
+      storeChunk(t, to, /*isRare=*/bool(aligned), [&](Value element) {
+        return computePair(x, number, f.add(t.widen(t.mul(chunk, chunkElements)), element));
+      });
       x.leave();
     });
   });

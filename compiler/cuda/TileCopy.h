@@ -54,7 +54,7 @@ public:
 private:
   void copyStored(Expressions &x, Value base, const TileRows &rows);
   void computeAll(Expressions &x, Value base, const TileRows &rows);
-  Value computeChunk(Expressions &x, Value number, Value chunk);
+  Value computePair(Expressions &x, Value number, Value index);
   Datum elementAt(Expressions &x, Value number, Value index);
   Value numberOf(const TileRows &rows, Value row, int64_t plus);
   Value bytesFrom(Value address, Value elements, mlir::Type stored);
