@@ -24,7 +24,8 @@ static StringAttr runOf(Value value, const ProductPlan &plan, bool isRight, cons
 std::optional<TensorSides> TensorSides::find(const ProductPlan &plan, const Signature &signature, std::string &why) {
   FailureOr<Type> element = commonElement(plan.product.right, plan.product.left, signature.precise);
   if (failed(element)) {
-    why = "neither side is stored as f16 or bf16";
+    bool isHalf = succeeded(commonElement(plan.product.right, plan.product.left, /*isPrecise=*/false));
+    why = isHalf ? "one side would be rounded, and the attention is precise" : "neither side is stored as f16 or bf16";
     return std::nullopt;
   }
   return TensorSides{*element, runOf(plan.product.left, plan, false, signature),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What kernels for CUDA devices come to, counted in the PTX simulator: exact numbers, the same on every machine.
 
-  python3 test/bench/counts.py [build/bin/attnc] [--ptxas=PATH] [--length=256] [--limits=FILE | --update=FILE]
+  python3 test/bench/counts.py [build/bin/attnc] [--ptxas=PATH] [--length=256] [--only=KERNEL] [--limits=FILE | --update=FILE]
 
 Prints a table. With --limits it fails where a count is larger than in the file, which --update writes. Without ptxas
 the columns of registers are empty. Numbers of an SM are those of sm_80.
@@ -120,7 +120,7 @@ def main():
     print("| kernel | multiply-adds / least | shared bytes / mma | conflicts / mma | special / pair | instructions / pair "
           "| registers | spilled | warps / SM | most cycles |\n|---|---|---|---|---|---|---|---|---|---|")
     table = {}
-    for case in CASES:
+    for case in (case for case in CASES if options.get("only", case[0]) == case[0]):
         table[case[0]] = measure(case)
         print(row(case[0], table[case[0]]), flush=True)
     counted = ("mma", "shared", "conflicts", "special", "instructions")
