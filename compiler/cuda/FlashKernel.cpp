@@ -182,8 +182,9 @@ void FlashKernel::copyTile(Expressions &x, Value first, Value stage) {
     inScope(x, [&] {
       for (auto [copy, at] : llvm::zip(keyCopies, shared.keyAt))
         copy.copy(x, t.add(stage, at), rows);
-      for (auto [copy, at] : llvm::zip(valueCopies, shared.valueAt))
-        copy.copy(x, t.add(stage, at), rows);
+      for (auto [operand, copy, at] : llvm::zip(operands.values, valueCopies, shared.valueAt))
+        if (!operand.key)
+          copy.copy(x, t.add(stage, at), rows);
     });
   });
   t.commitCopies();
@@ -357,7 +358,8 @@ FlashKernel::State FlashKernel::work(const Tile &tile, State state, bool isCaref
       present = presence(scores);
     softmax(scores, next);
     for (unsigned value = 0; value < operands.values.size(); ++value) {
-      mix(value, tile, factored(operands.values[value], tile, scores, present), next.outputs[value]);
+      int64_t at = isCareful ? shared.finiteAt[value] : shared.valueAt[value];
+      mix(value, t.add(tile.stage, at), factored(operands.values[value], tile, scores, present), next.outputs[value]);
       if (isCareful)
         spoil(value, tile, present, next.outputs[value]);
     }

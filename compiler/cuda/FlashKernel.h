@@ -137,7 +137,7 @@ private:
   Values factored(const FlashOperand &operand, const Tile &tile, llvm::ArrayRef<Value> weights,
                   llvm::ArrayRef<Value> presence);
   void lowerRaised(State &state);
-  void mix(unsigned value, const Tile &tile, llvm::ArrayRef<Value> weights, Values &sums);
+  void mix(unsigned value, Value tile, llvm::ArrayRef<Value> weights, Values &sums);
   Values presence(llvm::ArrayRef<Value> scores);
   void separate(const Tile &tile);
   Value separateWord(Value word, mlir::Type element, bool codes);

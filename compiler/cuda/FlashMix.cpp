@@ -1,8 +1,8 @@
 //===- FlashMix.cpp - softmax and mix ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a careful walk values that are not finite are taken out of their tile (they count as 0), and the next stage gets a
-// tile of codes in their places: 1 for infinity, 128 for minus infinity, 129 for NaN. The product of codes with 1 for each
+// In a careful walk values that are not finite are taken out of their tile (they count as 0; of a tile that is keys too a
+// copy is made, in the next stage), and the stage behind gets a tile of codes in their places: 1 for infinity, 128 for minus infinity, 129 for NaN. The product of codes with 1 for each
 // pair that is present says how many of either kind a row meets: at most 64 keys lie in a tile, and bf16 has 8
 // bits, so that sums are exact and the two counts stay apart.
 //===----------------------------------------------------------------------===//
@@ -133,14 +133,14 @@ SmallVector<FlashKernel::Values> FlashKernel::leftFragments(const FlashOperand &
   return parts;
 }
 
-void FlashKernel::mix(unsigned value, const Tile &tile, ArrayRef<Value> weights, Values &sums) {
+void FlashKernel::mix(unsigned value, Value tile, ArrayRef<Value> weights, Values &sums) {
   const FlashOperand &operand = operands.values[value];
   int64_t columns = tiling.own(operand) / 8;
   SmallVector<SmallVector<Values>> left;
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
     left.push_back(leftFragments(operand, row, weights));
   FragmentReader &reader = valueReaders[value];
-  reader.moveTo(t.add(tile.stage, shared.valueAt[value]));
+  reader.moveTo(tile);
   for (int64_t step = 0; step < tiling.keyTile / 16; ++step)
     for (int64_t column = 0; column < columns; column += 2) {
       Values right = reader.load(step * 16, tiling.place(column * 8));
@@ -221,7 +221,7 @@ Value FlashKernel::separateWord(Value word, Type element, bool codes) {
   return result;
 }
 
-/// Separates the value tiles of a stage; their codes come into the stage behind it.
+/// Separates the value tiles of a stage. It is the first of the ring in a careful walk.
 void FlashKernel::separate(const Tile &tile) {
   OpBuilder &b = f.builder();
   for (auto [value, part] : llvm::enumerate(shared.value)) {
@@ -238,8 +238,8 @@ void FlashKernel::separate(const Tile &tile) {
           finite.push_back(separateWord(word, element, false));
           codes.push_back(separateWord(word, element, true));
         }
-        t.storeShared(vector::FromElementsOp::create(b, f.loc(), four, finite), place);
-        t.storeShared(vector::FromElementsOp::create(b, f.loc(), four, codes), t.add(place, shared.stageBytes));
+        t.storeShared(vector::FromElementsOp::create(b, f.loc(), four, finite), t.add(place, shared.finiteAt[value] - at));
+        t.storeShared(vector::FromElementsOp::create(b, f.loc(), four, codes), t.add(place, shared.codesAt[value] - at));
       });
     });
   }
@@ -266,7 +266,7 @@ void FlashKernel::spoil(unsigned value, const Tile &tile, ArrayRef<Value> presen
     return both;
   };
   FragmentReader &reader = valueReaders[value];
-  reader.moveTo(t.add(tile.stage, shared.valueAt[value] + shared.stageBytes));
+  reader.moveTo(t.add(tile.stage, shared.codesAt[value]));
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
     for (int64_t column = 0; column < columns; column += 2) {
       Values counts(8, zero);

@@ -111,6 +111,9 @@ std::string FlashOperands::add(FlashOp flash, const FlashAxes &axes, const Signa
     isRounded |= operand->weightParts == 1;
     if (std::string why = addOperand(signature, values, *operand); !why.empty())
       return why;
+    for (auto [number, key] : llvm::enumerate(keys))
+      if (key.value == value && key.width == width && key.element == operand->element && operand->weightParts == 1)
+        values.back().key = number;
   }
   return signature.precise && isRounded ? "weights would be rounded, and the attention is precise" : "";
 }
@@ -133,6 +136,8 @@ std::optional<FlashTiling> FlashTiling::of(const FlashOperands &operands, unsign
   if (valueWidth > mostMixed)
     return std::nullopt;
   FlashTiling tiling;
+  if (operands.isShared())
+    tiling.stages = 3;
   auto fits = [&] { return FlashShared(operands, tiling, ranges).size <= mostShared; };
   bool hasFactors = llvm::any_of(operands.values, [](const FlashOperand &value) { return value.weightParts > 1; });
   if (keyWidth <= 256 && valueWidth <= 128) {
@@ -173,7 +178,16 @@ FlashShared::FlashShared(const FlashOperands &operands, const FlashTiling &tilin
     firstStage += sumBytes;
   }
   place(operands.keys, tiling.keyTile, key, keyAt, stageBytes);
-  place(operands.values, tiling.keyTile, value, valueAt, stageBytes);
+  // A tile that is keys too stays as it is.
+  for (const FlashOperand &operand : operands.values) {
+    value.push_back({tiling.keyTile, tiling.padded(operand)});
+    valueAt.push_back(operand.key ? keyAt[*operand.key] : stageBytes);
+    stageBytes += operand.key ? 0 : value.back().bytes();
+  }
+  for (auto [operand, at] : llvm::zip(operands.values, valueAt)) {
+    finiteAt.push_back(at + (operand.key ? stageBytes : 0));
+    codesAt.push_back(finiteAt.back() + stageBytes);
+  }
   extremes = firstStage + tiling.stages * stageBytes;
   size = extremes + tiling.warps * ranges * 16;
 }

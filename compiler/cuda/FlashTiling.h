@@ -25,6 +25,7 @@ struct FlashOperand {
   /// How many such numbers a weight is the sum of: 1 where it may be rounded, 3 bf16 where it keeps its 24 bits.
   int64_t weightParts = 1;
   mlir::Value keyFactor = {}; ///< weights times this; null: none
+  std::optional<size_t> key = {}; ///< of a value: the number of the key operand that it is too, whose tiles it shares
 };
 
 /// The operands of a flash.
@@ -33,6 +34,9 @@ struct FlashOperands {
 
   /// Takes those of `flash`; says why tensor cores cannot multiply them, or nothing.
   std::string add(FlashOp flash, const FlashAxes &axes, const Signature &signature);
+  bool isShared() const {
+    return llvm::any_of(values, [](const FlashOperand &value) { return value.key.has_value(); });
+  }
 };
 
 struct FlashTiling {
@@ -67,6 +71,8 @@ struct FlashShared {
   llvm::SmallVector<int64_t> queryAt;
   llvm::SmallVector<int64_t> keyAt, valueAt; ///< from the beginning of a stage
   int64_t firstStage = 0, stageBytes = 0;
+  /// Of values, from the beginning of a stage, in a careful walk: the finite ones, and codes of the others.
+  llvm::SmallVector<int64_t> finiteAt, codesAt;
   int64_t sums = 0;     ///< of scores, per warp, where parts are several
   int64_t extremes = 0; ///< per warp and range the first key that it sees and the end: i64
   int64_t size = 0;
