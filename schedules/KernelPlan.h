@@ -135,7 +135,7 @@ struct StagePlan {
   PlanPart part = PlanPart::Tile;
   /// Tile: a register block has vectors of lanes queries by rows keys. Chunk: vectors of lanes lie along a width, for
   /// `queryTile` queries, and `rows` keys are scored at once. Device: blocks of `queryTile` threads, each of which has
-  /// one query and mixes `rows` elements of a width at a time.
+  /// one query, and scores `rows` keys, or mixes as many elements of a width, at a time.
   int64_t lanes = 0, vectors = 0, rows = 0, queryTile = 0;
   /// Keys of a block, of a chunk a part whose sums stay in registers.
   int64_t keyTile = 0;

@@ -135,8 +135,8 @@ void DevicePipeline::defineResults() {
 
 static constexpr int copiedAtOnce = 16;
 
-/// A thread has one query: its scores of a block of keys, their weights and the mix of a group lie in its own memory, and
-/// keys and values are read where they are. Products are plain arithmetic.
+/// A thread has one query: its scores of a block of keys and their weights lie in its own memory, the products of a few keys
+/// or elements in registers, and keys and values are read where they are.
 void DevicePipeline::schedule() {
   scheduleCopies();
   scheduleState();
@@ -203,8 +203,12 @@ void DevicePipeline::scheduleState() {
       .never_partition_all();
   for (Func *each : {&scores, &maximum, &weights, &sum})
     each->compute_at(state, blocks.x).store_in(MemoryType::Register);
-  for (Func &dot : dots)
-    dot.compute_at(scores, k).store_in(MemoryType::Register);
+  Var keys("keys"), in("in");
+  scores.split(k, keys, in, int(plan.rows)).unroll(in);
+  for (size_t i = 0; i < dots.size(); ++i) {
+    dots[i].compute_at(scores, keys).store_in(MemoryType::Register).unroll(k);
+    dots[i].update().reorder(k, over[i].x).unroll(k);
+  }
   if (!plan.mixes.empty())
     mixed.compute_at(state, group).store_in(MemoryType::Register);
 }
