@@ -6,6 +6,7 @@
 // lane / 4 and 8 more, and of every 8 columns those numbered lane % 4 * 2 and one more. Tiles of keys and values are
 // copied ahead.
 //   FlashKernel.cpp  the walk over key tiles
+//   FlashCopies.cpp  operands in shared memory, and as fragments
 //   FlashRows.cpp    rows of the tile, and which keys they see
 //   FlashScore.cpp   scores and masks on fragments
 //   FlashMix.cpp     softmax and mix
@@ -93,16 +94,18 @@ private:
   void bindRow(Expressions &x, Value number);
   mlir::LogicalResult emitEntry(Expressions &x, Value firstRow);
   mlir::LogicalResult emitTile(Expressions &x, Value firstRow);
-  void copyQueries(Expressions &x, Value firstRow);
-  void prepareCopies(Expressions &x);
-  void prepareReaders();
-  void copyTile(Expressions &x, Value first, Value stage);
-  void loadQueries();
   State initialState();
   State walk(Expressions &x, bool isCareful);
   Value nextSeen(Value first);
   Value stageAfter(Value stage, int64_t count);
   State work(const Tile &tile, State state, bool isCareful);
+
+  // FlashCopies.cpp
+  void copyQueries(Expressions &x, Value firstRow);
+  void prepareCopies(Expressions &x);
+  void prepareReaders();
+  void copyTile(Expressions &x, Value first, Value stage);
+  void loadQueries();
 
   // FlashRows.cpp
   Value rowNumber(Value firstRow, unsigned row, Value thread);
