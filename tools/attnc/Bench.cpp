@@ -20,6 +20,7 @@ using namespace attnc;
 
 static cl::opt<bool> asJson("json", cl::desc("Print JSON: an object, or a list of them for several kernels"), cl::sub(benchCommand()));
 static cl::opt<bool> onlyLimits("limits", cl::desc("Measure what the machine can do, and no kernel"), cl::sub(benchCommand()));
+static cl::opt<double> workingSet("working-set", cl::desc("With --limits: how many bytes are read again and again (default: as many as no cache holds)"), cl::init(1e18), cl::sub(benchCommand()));
 static cl::opt<double> budget("seconds", cl::desc("How long to measure each kernel (default 2)"), cl::init(2), cl::sub(benchCommand()));
 
 namespace {
@@ -31,9 +32,10 @@ struct Candidate {
   double operations, bytes;
 };
 
-/// Medians: operations and bytes per second.
+/// Medians: operations per second, and bytes per second for as many bytes as each kernel reads (without kernels, one).
 struct MachineLimits {
-  double fma, read;
+  double fma = 0;
+  std::vector<double> read;
 };
 
 /// Rounds of both limits and of every kernel, until the time is up.
@@ -42,20 +44,23 @@ llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int th
   for (Candidate &candidate : candidates)
     if (llvm::Error error = candidate.timed.warmUp())
       return std::move(error);
-  std::vector<double> fma, read;
+  std::vector<double> fma;
+  std::vector<std::vector<double>> read(std::max<size_t>(candidates.size(), 1));
   Clock::time_point begin = Clock::now();
   while (fma.size() < 5 || secondsSince(begin) < budget * candidates.size()) {
     fma.push_back(limits.sampleFma());
     if (candidates.empty())
-      read.push_back(limits.sampleRead());
-    for (Candidate &candidate : candidates) {
-      // Each starts on a cache that the read has emptied.
-      read.push_back(limits.sampleRead());
+      read[0].push_back(limits.sampleRead(workingSet));
+    for (auto [candidate, rates] : llvm::zip(candidates, read)) {
+      rates.push_back(limits.sampleRead(candidate.bytes));
       if (llvm::Error error = candidate.timed.sample())
         return std::move(error);
     }
   }
-  return MachineLimits{median(fma), median(read)};
+  MachineLimits result{median(fma), {}};
+  for (std::vector<double> &rates : read)
+    result.read.push_back(median(rates));
+  return result;
 }
 
 struct Report {
@@ -94,7 +99,7 @@ struct Report {
                  << llvm::format("  median %.3f ms, min %.3f ms, spread %.0f %%\n", median * 1e3, minimum * 1e3, spread * 100)
                  << llvm::format("  %.1f GFLOP/s, %.2f GB/s\n", operations / median / 1e9, bytes / median / 1e9);
     if (hasLimits())
-      llvm::outs() << llvm::format("  %.0f %% of the limit, which is %s (FMA %.1f GFLOP/s, memory %.1f GB/s)\n",
+      llvm::outs() << llvm::format("  %.0f %% of the limit, which is %s (FMA %.1f GFLOP/s, memory or cache %.1f GB/s)\n",
                                    fraction() * 100, boundByFma() ? "FMA" : "memory", fma / 1e9, read / 1e9);
   }
 };
@@ -126,7 +131,7 @@ llvm::Expected<Candidate> prepare(LoadedObject &object, const Signature &program
   return candidate;
 }
 
-Report reportOn(const Candidate &candidate, const MachineLimits &limits, int threads) {
+Report reportOn(const Candidate &candidate, double fma, double read, int threads) {
   Report report;
   report.kernel = candidate.kernel;
   report.extents = candidate.extents;
@@ -139,8 +144,8 @@ Report reportOn(const Candidate &candidate, const MachineLimits &limits, int thr
   report.spread = median(deviations) / report.median;
   report.operations = candidate.operations;
   report.bytes = candidate.bytes;
-  report.fma = limits.fma;
-  report.read = limits.read;
+  report.fma = fma;
+  report.read = read;
   return report;
 }
 
@@ -166,14 +171,14 @@ llvm::Expected<std::vector<Report>> bench(Driver &driver, mlir::ModuleOp module)
   if (!limits)
     return limits.takeError();
   std::vector<Report> reports;
-  for (const Candidate &candidate : candidates)
-    reports.push_back(reportOn(candidate, *limits, count));
+  for (auto [i, candidate] : llvm::enumerate(candidates))
+    reports.push_back(reportOn(candidate, limits->fma, limits->read.empty() ? 0 : limits->read[i], count));
   return reports;
 }
 
 void printLimits(const MachineLimits &limits, int threads) {
   if (!asJson) {
-    llvm::outs() << llvm::format("FMA %.1f GFLOP/s, memory %.1f GB/s, ", limits.fma / 1e9, limits.read / 1e9) << threads
+    llvm::outs() << llvm::format("FMA %.1f GFLOP/s, memory %.1f GB/s, ", limits.fma / 1e9, limits.read[0] / 1e9) << threads
                  << (threads == 1 ? " thread\n" : " threads\n");
     return;
   }
@@ -181,7 +186,7 @@ void printLimits(const MachineLimits &limits, int threads) {
   json.object([&] {
     json.attribute("threads", threads);
     json.attribute("fma_gflops", limits.fma / 1e9);
-    json.attribute("memory_gbytes_per_s", limits.read / 1e9);
+    json.attribute("memory_gbytes_per_s", limits.read[0] / 1e9);
   });
   json.flush();
   llvm::outs() << '\n';

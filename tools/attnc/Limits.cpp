@@ -65,6 +65,7 @@ template <int Lanes> __attribute__((always_inline)) inline void readLoop(const f
 #if defined(__x86_64__)
 __attribute__((target("avx512f,fma"))) void fma16(int64_t steps) { fmaLoop<16>(steps); }
 __attribute__((target("avx2,fma"))) void fma8(int64_t steps) { fmaLoop<8>(steps); }
+__attribute__((target("avx512f"))) void read16(const float *data, int64_t count) { readLoop<16>(data, count); }
 __attribute__((target("avx2"))) void read8(const float *data, int64_t count) { readLoop<8>(data, count); }
 #endif
 void fma4(int64_t steps) { fmaLoop<4>(steps); }
@@ -79,7 +80,7 @@ struct Loops {
 Loops hostLoops() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
-    return {16, fma16, read8};
+    return {16, fma16, read16};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return {8, fma8, read8};
 #endif
@@ -117,11 +118,12 @@ template <typename Work> double together(int threads, Work work) {
 
 } // namespace
 
+/// 256 MiB in all: several times the last cache of most machines, and 15 ms of reading.
+static constexpr int64_t mostFloats = (int64_t(256) << 20) / 4;
+
 Limits::Limits(int threads) : threads(std::max(threads, 1)) {
-  // 256 MiB in all: several times the last cache of any machine we know, and 15 ms of reading.
-  floatsPerThread = (int64_t(256) << 20) / 4 / this->threads;
-  memory.reset(new float[floatsPerThread * this->threads]);
-  std::fill_n(memory.get(), floatsPerThread * this->threads, 1.0f);
+  memory.reset(new float[mostFloats]);
+  std::fill_n(memory.get(), mostFloats, 1.0f);
 }
 
 Limits::~Limits() = default;
@@ -133,9 +135,18 @@ double Limits::sampleFma() {
   return 2.0 * chains * loops.lanes * steps * threads / seconds;
 }
 
-double Limits::sampleRead() {
+double Limits::sampleRead(double bytes) {
   static const Loops loops = hostLoops();
-  double seconds =
-      together(threads, [&](int thread) { loops.read(memory.get() + thread * floatsPerThread, floatsPerThread); });
-  return 4.0 * floatsPerThread * threads / seconds;
+  constexpr int64_t smallest = 1024, enough = int64_t(1) << 22; // floats that a thread reads, in all 16 MiB
+  int64_t most = mostFloats / threads, share = std::clamp<int64_t>(int64_t(bytes / 4 / threads), smallest, most);
+  int64_t times = std::max<int64_t>(1, enough / share);
+  auto read = [&](int64_t times) {
+    return together(threads, [&](int thread) {
+      for (int64_t i = 0; i < times; ++i)
+        loops.read(memory.get() + thread * share, share);
+    });
+  };
+  if (share < most)
+    read(1); // Whatever cache is to hold it now does.
+  return 4.0 * share * threads * times / read(times);
 }

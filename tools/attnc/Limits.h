@@ -1,7 +1,7 @@
 //===- Limits.h - what this machine can do at most --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rates that no kernel can pass: FMA from registers and reading from memory. One call takes one short sample, so
+// Rates that no kernel can pass: FMA from registers, and reading from memory or from the cache that holds as much. One call takes one short sample, so
 // that samples can alternate with the runs they are compared with. Knows nothing of kernels.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_TOOLS_ATTNC_LIMITS_H
@@ -19,12 +19,12 @@ public:
 
   /// One sample of f32 multiply-adds on the widest vectors, in operations (two each) per second.
   double sampleFma();
-  /// One sample of reading memory that no cache holds, in bytes per second.
-  double sampleRead();
+  /// One sample of reading so many bytes (at most 256 MiB) again and again, in bytes per second: of the memory's rate, or of
+  /// that of the smallest cache that holds them.
+  double sampleRead(double bytes);
 
 private:
   int threads;
-  int64_t floatsPerThread;
   std::unique_ptr<float[]> memory;
 };
 

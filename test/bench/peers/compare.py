@@ -69,10 +69,10 @@ class Worker:
         self.process.wait()
 
 
-def limits(threads):
-    """FMA operations and bytes read from memory per second."""
-    run = subprocess.run([os.environ["ATTNC"], "bench", "--limits", f"--threads={threads}", "--json", "--seconds=0.1"],
-                         stdout=subprocess.PIPE, text=True, check=True)
+def limits(threads, size):
+    """FMA operations per second, and bytes where so many are read again and again."""
+    run = subprocess.run([os.environ["ATTNC"], "bench", "--limits", f"--threads={threads}", f"--working-set={size:.0f}", "--json",
+                          "--seconds=0.1"], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(run.stdout)
 
 
@@ -96,7 +96,7 @@ def compare(case, names, threads, seconds):
     measured = []
     rounds = 5
     for _ in range(rounds):
-        measured.append(limits(threads))
+        measured.append(limits(threads, case.bytes()))
         for worker in workers:
             worker.sample(seconds / rounds)
     for worker in workers:
