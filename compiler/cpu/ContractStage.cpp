@@ -8,9 +8,7 @@
 using namespace mlir;
 using namespace attn;
 
-/// So many tasks keep many threads busy; strips are not cut further for them.
-static constexpr int64_t wantedTasks = 64;
-/// Packing a panel costs about as much as eight rows of products: past this many, 1 % of the time.
+/// Packing a panel costs about as much as 24 rows of products: past this many, 2 % of the time.
 static constexpr int64_t mostRows = 1024;
 /// As many rows as lose more by packing a panel than they gain. Their sums and a block of the panel fill the registers.
 static constexpr int64_t mostFewRows = 4;
@@ -47,7 +45,7 @@ Value ContractPlan::groupCount(FunctionScope &f) const {
 
 Value ContractPlan::stripRows(FunctionScope &f) const {
   Value others = f.mul(extentOf(f, product.batch), groupCount(f));
-  Value cuts = f.ceilDiv(f.i64(wantedTasks), f.max(others, f.i64(1)));
+  Value cuts = f.ceilDiv(f.enoughTasks(), f.max(others, f.i64(1)));
   Value wanted = f.ceilDiv(extentOf(f, product.rows), cuts);
   wanted = f.max(f.min(wanted, f.i64(mostRows)), f.i64(leastRows));
   if (needsRows())

@@ -207,8 +207,7 @@ Value attn::blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape 
 }
 
 Value attn::blocksPerTask(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, Value blocks) {
-  constexpr int64_t enoughTasks = 32; // for threads to share
   Value all = f.i64(shape.blocks), half = f.i64((shape.blocks + 1) / 2);
-  Value isMany = f.less(f.i64(enoughTasks - 1), f.mul(f.ceilDiv(blocks, all), f.extent(axes.batch)));
-  return arith::SelectOp::create(f.builder(), f.loc(), isMany, all, half);
+  Value isFew = f.less(f.mul(f.ceilDiv(blocks, all), f.extent(axes.batch)), f.enoughTasks());
+  return arith::SelectOp::create(f.builder(), f.loc(), isFew, half, all);
 }

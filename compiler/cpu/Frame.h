@@ -7,6 +7,7 @@
 //   scratch   the first worker's scratch, then the bytes of each worker's
 //   context   the attn_context of the call
 //   shared    what all workers share of a stage's scratch
+//   workers   how many there are: it decides what a task is, never what is computed
 // This file owns slot numbers; it knows nothing about code.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CPU_FRAME_H
@@ -33,7 +34,8 @@ public:
   unsigned scratchBytes() const { return scratch() + 1; }
   unsigned context() const { return scratch() + 2; }
   unsigned shared() const { return scratch() + 3; }
-  unsigned size() const { return scratch() + 4; }
+  unsigned workers() const { return scratch() + 4; }
+  unsigned size() const { return scratch() + 5; }
 
   llvm::ArrayRef<BufferOp> getBuffers() const { return buffers; }
   const Signature &getSignature() const { return signature; }

@@ -74,6 +74,8 @@ public:
   /// Whether the index of `axis` always lies within `factor`.
   bool covers(ExtentAttr factor, mlir::StringAttr axis) const;
   const Access &access(mlir::Value ref);
+  /// So many tasks of one size keep all workers busy nearly to the end. More of them cost more.
+  mlir::Value enoughTasks() { return mul(frameSlot(layout.workers()), i64(8)); }
   /// The scratch of the worker that runs this function (its third argument).
   mlir::Value workerScratch();
   /// The scratch that all workers share.

@@ -129,6 +129,7 @@ FailureOr<func::FuncOp> attn::buildWorkspaceLayout(OpBuilder &builder, const Fra
 
   Value fine = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false));
   LayoutBuilder l{builder, loc, layout, function.getArgument(0), fine};
+  LLVM::StoreOp::create(builder, loc, function.getArgument(1), l.slot(layout.workers()));
   Value offset = l.number(0);
   for (BufferOp buffer : layout.getBuffers()) {
     Value bytes = l.bytes(buffer);
