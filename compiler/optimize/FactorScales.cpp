@@ -15,12 +15,23 @@ static bool hasAll(Value value, ArrayRef<StringAttr> axes) {
   return llvm::all_of(axes, [&](StringAttr axis) { return valueType(value).hasAxis(axis); });
 }
 
-/// A dot times its scale. An infinite scale gives NaN, as elements of both signs would.
-static Value scaledBy(OpBuilder &builder, Location loc, Value dot, Value scale) {
-  Value inputs[] = {dot, scale};
+/// A dot over some axes times its scale. An infinite scale gives NaN, as elements of both signs would; the sum of nothing
+/// is 0, whatever the scale.
+static Value scaledBy(OpBuilder &builder, Location loc, Value dot, Value scale, ArrayRef<StringAttr> over) {
+  SmallVector<Value> inputs{dot, scale};
+  for (StringAttr axis : over)
+    inputs.push_back(extentOf(builder, loc, axis));
   return mapOf(builder, loc, inputs, [](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
     Value zero = arith::SubFOp::create(b, loc, scalars[1], scalars[1]);
-    return arith::MulFOp::create(b, loc, scalars[0], arith::AddFOp::create(b, loc, scalars[1], zero));
+    Value factor = arith::AddFOp::create(b, loc, scalars[1], zero);
+    Type type = factor.getType();
+    for (Value extent : scalars.drop_front(2)) {
+      Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(extent.getType()));
+      Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 1.0));
+      Value isEmpty = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, extent, none);
+      factor = arith::SelectOp::create(b, loc, isEmpty, one, factor);
+    }
+    return arith::MulFOp::create(b, loc, scalars[0], factor);
   });
 }
 
@@ -98,7 +109,7 @@ void attn::factorKeyScales(Value score, ArrayRef<StringAttr> keyAxes) {
     auto type = ValueType::get(unionOfAxes(sides), contract.getType().getElementType()).without(over);
     auto bare = ContractOp::create(builder, contract.getLoc(), type, term.query, split->rest, contract.getOver(),
                                    contract.getRole());
-    Value product = scaledBy(builder, contract.getLoc(), bare, split->scale);
+    Value product = scaledBy(builder, contract.getLoc(), bare, split->scale, over);
     if (product.getType() == contract.getType())
       contract.replaceAllUsesWith(product);
   }

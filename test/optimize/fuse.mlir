@@ -204,7 +204,10 @@ attn.program @scaled(in "q" %q : !attn.ref<[S, E], f32>, in "k" %k : !attn.ref<[
   // CHECK: %[[K:.*]] = attn.map(%{{[^,]*}}) : (!attn.value<[E, T], i64>) -> !attn.value<[E, T], f32>
   // CHECK: attn.flash {{.*}}keys(%[[K]])
   // CHECK-NEXT: ^bb0(%[[RAW:.*]]: !attn.value<[S, T], f32>):
-  // CHECK: attn.map(%[[RAW]], %[[C]])
+  // CHECK: attn.map(%[[RAW]], %[[C]], %{{.*}})
+  // The sum of nothing is 0, whatever the factor.
+  // CHECK: %[[EMPTY:.*]] = arith.cmpi eq
+  // CHECK: arith.select %[[EMPTY]]
   %key = attn.map(%kv, %cv) : (!attn.value<[E, T], i64>, !attn.value<[T], f32>) -> !attn.value<[E, T], f32> {
   ^bb0(%a: i64, %b: f32):
     %x = arith.sitofp %a : i64 to f32
