@@ -109,6 +109,8 @@ std::optional<Datum> Expressions::computeFromFirstLane(MapOp op, unsigned slot) 
   leave();
   if (*step == 0)
     return first;
-  Value steps = arith::MulIOp::create(f.builder(), f.loc(), f.iota(lanes), asLanes(f.i64(*step)));
-  return Datum{arith::AddIOp::create(f.builder(), f.loc(), asLanes(first.value), *step == 1 ? f.iota(lanes) : steps), first.present};
+  Value steps = f.iota(lanes);
+  if (*step != 1)
+    steps = arith::MulIOp::create(f.builder(), f.loc(), steps, asLanes(f.i64(*step)));
+  return Datum{arith::AddIOp::create(f.builder(), f.loc(), asLanes(first.value), steps), first.present};
 }

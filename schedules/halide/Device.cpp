@@ -9,12 +9,12 @@ using namespace attn;
 using namespace Halide;
 
 DevicePipeline::DevicePipeline(const StagePlan &plan)
-    : FlashParts(plan), threads(int(plan.queryTile)), keyTile(int(plan.keyTile)),
+    : BlockParts(plan), threads(int(plan.queryTile)), keyTile(int(plan.keyTile)),
       groupRows(std::max(1, int(plan.rows) / std::max(1, int(plan.mixes.size())))), keysOfBlock(0, keyTile, "in_block"),
       blocks(0, blockCount(), "block_of_keys") {
   blocks.where(blocks < blocksSeen(withinQueries(x)));
   defineScores();
-  defineWeights();
+  defineWeights(keysOfBlock);
   defineMix();
   defineState();
   defineResults();
@@ -66,18 +66,6 @@ void DevicePipeline::defineScores() {
   if (Expr inRanges = isInRanges(query, number); inRanges.defined())
     seen = seen && inRanges;
   scores(x, k, j) = scoreOf(query, key, all, seen);
-}
-
-void DevicePipeline::defineWeights() {
-  Expr score = scores(x, keysOfBlock, j);
-  maximum(x, j) = negativeInfinity;
-  // NaN stays once it is there.
-  maximum(x, j) = select(score > maximum(x, j) || is_nan(score), score, maximum(x, j));
-  // No key yet: shift by 0, so that -inf - -inf never happens.
-  Expr shift = select(maximum(x, j) == negativeInfinity, 0.0f, maximum(x, j));
-  weights(x, k, j) = exp2NonPositive(scores(x, k, j) - shift);
-  sum(x, j) = 0.0f;
-  sum(x, j) += weights(x, keysOfBlock, j);
 }
 
 /// What an absent key's value is has no effect: it is selected away.

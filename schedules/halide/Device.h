@@ -12,7 +12,7 @@ namespace attn {
 
 /// All queries of a stage, of all batch entries, are `x`: row-major, the last axis fastest. Tensors are copied to the
 /// device as compact ones, whatever strides the caller's have, and so are the results on their way back.
-class DevicePipeline : public FlashParts {
+class DevicePipeline : public BlockParts {
 public:
   explicit DevicePipeline(const StagePlan &plan);
 
@@ -23,7 +23,6 @@ public:
 
 private:
   void defineScores();
-  void defineWeights();
   void defineMix();
   void defineState();
   void defineResults();
@@ -43,13 +42,13 @@ private:
   void scheduleCopies();
   void scheduleState();
 
-  Halide::Var j{"j"}, group{"group"}, block{"block"}, thread{"thread"};
+  Halide::Var group{"group"}, block{"block"}, thread{"thread"};
   int threads, keyTile, groupRows;
   Halide::RDom keysOfBlock, blocks;
   /// Per term.
   std::vector<Func> queries, dots;
   std::vector<Halide::RDom> over;
-  Func scores{"scores"}, maximum{"maximum"}, weights{"weights"}, sum{"sum"}, mixed{"mixed"}, state{"state"};
+  Func mixed{"mixed"}, state{"state"};
   /// Per result, in the device's memory.
   std::vector<Func> made;
 };

@@ -9,11 +9,11 @@ using namespace attn;
 using namespace Halide;
 
 FlashPipeline::FlashPipeline(const StagePlan &plan)
-    : FlashParts(plan), keysOfBlock(0, int(plan.keyTile), "in_block"), blocksSeen(firstBlock, blocks, "block"),
+    : BlockParts(plan), keysOfBlock(0, int(plan.keyTile), "in_block"), blocksSeen(firstBlock, blocks, "block"),
       lanes(int(plan.lanes)), rows(int(plan.rows)),
       groupRows(std::max(1, rows / std::max(1, int(plan.mixes.size())))), keyTile(int(plan.keyTile)) {
   defineScores();
-  defineWeights();
+  defineWeights(keysOfBlock);
   defineMix();
   defineState();
   auto stateAt = [&](const Expr &query, const Expr &element) {
@@ -78,18 +78,6 @@ void FlashPipeline::defineScores() {
   if (Expr inRanges = isInRanges(query, j * keyTile + k); inRanges.defined())
     seen = seen && inRanges;
   scores(x, k, j) = scoreOf(query, key, all, seen);
-}
-
-void FlashPipeline::defineWeights() {
-  Expr score = scores(x, keysOfBlock, j);
-  maximum(x, j) = negativeInfinity;
-  // NaN stays once it is there.
-  maximum(x, j) = select(score > maximum(x, j) || is_nan(score), score, maximum(x, j));
-  // No key yet: shift by 0, so that -inf - -inf never happens.
-  Expr shift = select(maximum(x, j) == negativeInfinity, 0.0f, maximum(x, j));
-  weights(x, k, j) = exp2NonPositive(scores(x, k, j) - shift);
-  sum(x, j) = 0.0f;
-  sum(x, j) += weights(x, keysOfBlock, j);
 }
 
 //===----------------------------------------------------------------------===//

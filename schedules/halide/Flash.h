@@ -13,7 +13,7 @@ namespace attn {
 /// For each block j of `keyTile` keys: scores, their maximum, weights against it, their sum and the mix. Blocks are
 /// merged by a tuple reduction. The width is cut into groups of `rows` elements, each a tuple with a maximum and a sum
 /// of its own, so that the accumulators of a group stay in registers.
-class FlashPipeline : public FlashParts {
+class FlashPipeline : public BlockParts {
 public:
   explicit FlashPipeline(const StagePlan &plan);
 
@@ -28,7 +28,6 @@ public:
 private:
   // Flash.cpp: what is computed.
   void defineScores();
-  void defineWeights();
   void defineMix();
   void defineState();
   Expr mixOf(const Expr &block, int part);
@@ -42,13 +41,12 @@ private:
   void scheduleOutput(Func &output);
 
   Halide::Param<int32_t> firstBlock{"first_block"}, blocks{"blocks"};
-  Halide::Var j{"j"}, group{"group"}, tile{"tile"};
+  Halide::Var group{"group"}, tile{"tile"};
   Halide::RDom keysOfBlock, blocksSeen, keysOfBadBlock;
   int lanes, rows, groupRows, keyTile;
   /// Per term.
   std::vector<Func> queries, keys, dots;
   std::vector<Halide::RDom> over;
-  Func scores{"scores"}, maximum{"maximum"}, weights{"weights"}, sum{"sum"};
   /// Per mix: values with 0 for what is not finite, and where that is.
   std::vector<Func> values, badColumns;
   Func bad{"bad"}, mixed{"mixed"}, state{"state"};

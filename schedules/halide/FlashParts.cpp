@@ -121,6 +121,22 @@ Expr FlashParts::scoreOf(const Expr &query, const Expr &key, const std::vector<E
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks of keys
+//===----------------------------------------------------------------------===//
+
+void BlockParts::defineWeights(const RDom &keysOfBlock) {
+  Expr score = scores(x, keysOfBlock, j);
+  maximum(x, j) = negativeInfinity;
+  // NaN stays once it is there.
+  maximum(x, j) = select(score > maximum(x, j) || is_nan(score), score, maximum(x, j));
+  // No key yet: shift by 0, so that -inf - -inf never happens.
+  Expr shift = select(maximum(x, j) == negativeInfinity, 0.0f, maximum(x, j));
+  weights(x, k, j) = exp2NonPositive(scores(x, k, j) - shift);
+  sum(x, j) = 0.0f;
+  sum(x, j) += weights(x, keysOfBlock, j);
+}
+
+//===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 

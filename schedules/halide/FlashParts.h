@@ -86,6 +86,18 @@ protected:
   std::vector<Func> outputs;
 };
 
+/// A part whose lanes are queries, and which goes over blocks of keys: what happens within a block.
+class BlockParts : public FlashParts {
+protected:
+  using FlashParts::FlashParts;
+
+  /// The maxima of a block's scores, weights against them and the weights' sums.
+  void defineWeights(const Halide::RDom &keysOfBlock);
+
+  Halide::Var j{"j"};
+  Func scores{"scores"}, maximum{"maximum"}, weights{"weights"}, sum{"sum"};
+};
+
 } // namespace attn
 
 #endif // ATTN_SCHEDULES_HALIDE_FLASHPARTS_H
