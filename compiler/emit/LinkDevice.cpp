@@ -79,8 +79,6 @@ static void shrink(llvm::Module &runtime, const llvm::StringSet<> &roots) {
 }
 
 llvm::Error attn::linkDeviceRuntime(llvm::Module &into, const Target &target) {
-  if (!target.hasDevice())
-    return llvm::Error::success();
   HalideCode code = compileRuntime(halideMachineOf(target));
   if (!code.error.empty())
     return llvm::createStringError(code.error);

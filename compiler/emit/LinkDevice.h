@@ -12,8 +12,8 @@
 
 namespace attn {
 
-/// Brings in what the module, and runtime/bind/Device.c, use of the runtime for the target's device, hidden but for what
-/// runtime/bind will still ask for. To be called before runtime/bind is linked; nothing happens without a device.
+/// Brings in what the module, and runtime/bind/Device.c, use of the runtime for the target's device (it has one), hidden but
+/// for what runtime/bind will still ask for. To be called before runtime/bind is linked.
 llvm::Error linkDeviceRuntime(llvm::Module &into, const Target &target);
 
 } // namespace attn
