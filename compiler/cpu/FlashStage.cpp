@@ -249,10 +249,7 @@ LogicalResult FlashTask::emit(Value task) {
     emitTile(firstBlock);
     expressions.leave();
   };
-  if (exists)
-    f.when(exists, [&] { emitHere(f.builder().getInsertionBlock()->getParentOp()); });
-  else
-    emitHere(nullptr);
+  whereExists(f, exists, emitHere);
   return failure(expressions.failed());
 }
 

@@ -35,3 +35,10 @@ FunctionScope::Values attn::splitTask(FunctionScope &f, Value task, ArrayRef<Val
   }
   return indices;
 }
+
+void attn::whereExists(FunctionScope &f, Value exists, llvm::function_ref<void(Operation *)> emit) {
+  if (exists)
+    f.when(exists, [&] { emit(f.builder().getInsertionBlock()->getParentOp()); });
+  else
+    emit(nullptr);
+}

@@ -45,6 +45,10 @@ std::unique_ptr<StageLowering> makeFlashLowering(StageOp stage);
 /// Splits a task number into indices, the last one fastest.
 FunctionScope::Values splitTask(FunctionScope &f, mlir::Value task, llvm::ArrayRef<mlir::Value> counts);
 
+/// Builds where something exists (null: always). `emit` gets the op whose region it then stands in, null where it stands where
+/// the builder did.
+void whereExists(FunctionScope &f, mlir::Value exists, llvm::function_ref<void(mlir::Operation *region)> emit);
+
 /// The register-blocked product: `sums[r * vectors + v] += scalar(r, k) * lanes(v, k)` for k in [from, to).
 /// `scalar` gives an f32, `lanes` a vector of f32; both build at the builder.
 FunctionScope::Values emitMicroKernel(FunctionScope &f, int64_t rows, int64_t vectors, mlir::Value from, mlir::Value to,

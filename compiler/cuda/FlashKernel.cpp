@@ -89,13 +89,9 @@ LogicalResult FlashKernel::emit(Value block, llvm::function_ref<Value(Expression
     exists = x.both(exists, f.less(firstRow, rowCount(x)));
   exists = x.both(exists, takes(x));
   x.leave();
-  if (!exists) {
-    bindBatch(nullptr, true);
-    return emitEntry(x, firstRow);
-  }
   LogicalResult result = success();
-  f.when(exists, [&] {
-    bindBatch(f.builder().getInsertionBlock()->getParentOp(), true);
+  whereExists(f, exists, [&](Operation *region) {
+    bindBatch(region, true);
     result = emitEntry(x, firstRow);
   });
   return result;

@@ -70,10 +70,7 @@ LogicalResult PointStage::emitTask(FunctionScope &f, unsigned kernel, Value task
       x.write(write);
     x.leave();
   };
-  if (exists)
-    f.when(exists, [&] { emit(f.builder().getInsertionBlock()->getParentOp()); });
-  else
-    emit(nullptr);
+  whereExists(f, exists, emit);
   return failure(x.failed());
 }
 

@@ -146,10 +146,7 @@ LogicalResult ProductTile::emit(Value task) {
     emitTile(rowCounts, firstRow, firstColumn);
     x.leave();
   };
-  if (exists)
-    f.when(exists, [&] { emit(f.builder().getInsertionBlock()->getParentOp()); });
-  else
-    emit(nullptr);
+  whereExists(f, exists, emit);
   return failure(x.failed());
 }
 

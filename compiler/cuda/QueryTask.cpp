@@ -47,10 +47,7 @@ LogicalResult QueryTask::forQuery(Value query, Filter takes, llvm::function_ref<
     body();
     x.leave();
   };
-  if (exists)
-    f.when(exists, [&] { emitHere(b.getInsertionBlock()->getParentOp()); });
-  else
-    emitHere(nullptr);
+  whereExists(f, exists, emitHere);
   return failure(x.failed());
 }
 
