@@ -57,7 +57,7 @@ void blockBarrier(FunctionScope &f);
 std::unique_ptr<DeviceStage> makePointStage(StageOp stage);
 /// A product by tiles, on tensor cores or exactly in f32; point by point what is no such product.
 std::unique_ptr<DeviceStage> makeProductStage(StageOp stage);
-/// An `attn.flash` on tensor cores; null, with a remark that says why, where they cannot multiply its operands.
+/// An `attn.flash` by tiles, on tensor cores or exactly in f32; null, with a remark that says why, where no tiles hold it.
 std::unique_ptr<DeviceStage> makeFlashStage(StageOp stage);
 /// A warp per query of an `attn.flash`, whatever its expressions and types.
 std::unique_ptr<DeviceStage> makeRowStage(StageOp stage);

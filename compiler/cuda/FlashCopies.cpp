@@ -50,12 +50,17 @@ void FlashKernel::copyTile(Expressions &x, Value first, Value stage) {
 /// Parts of a width are 16 elements of the warp's, then those of the others.
 void FlashKernel::prepareReaders() {
   Value part = t.mul(t.rem(t.warp(), tiling.parts), 16 / chunkElements);
-  for (const SharedTile &tile : shared.query)
-    queryReaders.emplace_back(t, tile, Fragment::Left, firstWarpRow(t.thread()), part);
-  for (const SharedTile &tile : shared.key)
-    keyReaders.emplace_back(t, tile, Fragment::RightByColumns, Value(), part);
-  for (const SharedTile &tile : shared.value)
-    valueReaders.emplace_back(t, tile, Fragment::RightByRows, Value(), part);
+  auto add = [&](std::vector<std::optional<FragmentReader>> &to, ArrayRef<FlashOperand> operands,
+                 ArrayRef<SharedTile> tiles, Fragment fragment, Value firstRow) {
+    for (auto [operand, tile] : llvm::zip(operands, tiles)) {
+      to.emplace_back();
+      if (!operand.isExact())
+        to.back().emplace(t, tile, fragment, firstRow, part);
+    }
+  };
+  add(queryReaders, operands.queries, shared.query, Fragment::Left, firstWarpRow(t.thread()));
+  add(keyReaders, operands.keys, shared.key, Fragment::RightByColumns, Value());
+  add(valueReaders, operands.values, shared.value, Fragment::RightByRows, Value());
 }
 
 /// Query fragments of the warp's rows.
@@ -64,7 +69,7 @@ void FlashKernel::loadQueries() {
   if (!tiling.keepsQuery)
     return;
   for (auto [term, tile] : llvm::enumerate(shared.query)) {
-    FragmentReader &reader = queryReaders[term];
+    FragmentReader &reader = *queryReaders[term];
     reader.moveTo(t.add(base, shared.queryAt[term]));
     for (int64_t row = 0; row < tiling.warpRows(); row += 16)
       for (int64_t column = 0; column < tile.width; column += 16 * tiling.parts)

@@ -13,7 +13,7 @@ class FlashDevice : public AttentionStage {
 public:
   using AttentionStage::AttentionStage;
 
-  /// Why tensor cores cannot do the stage; empty: they can.
+  /// Why no tiles can do the stage; empty: they can.
   std::string find(const Signature &signature) {
     FailureOr<FlashAxes> sorted = FlashAxes::of(flash, signature);
     isSound = succeeded(sorted);
@@ -27,6 +27,20 @@ public:
       return "its widths leave no room for tiles";
     tiling = *found;
     return "";
+  }
+
+  /// What a stage by tiles leaves to be wished.
+  void remark() {
+    if (operands.hasExactScores())
+      remarkMissed(stage.getLoc(), "scores are not computed on tensor cores", operands.whyExactScores);
+    if (operands.hasExactMix())
+      remarkMissed(stage.getLoc(), "values are not mixed on tensor cores", operands.whyExactMix);
+    if (isSound && tiling.rows() < FlashTiling::mostRows)
+      remarkMissed(stage.getLoc(),
+                   "a block has " + Twine(tiling.rows()) + " of " + Twine(FlashTiling::mostRows) + " rows, so that keys and values are read " +
+                       Twine(FlashTiling::mostRows / tiling.rows()) + " times as often",
+                   "wide heads leave no room for more in the " + Twine(FlashTiling::mostShared >> 10) +
+                       " KiB of shared memory that every device has");
   }
 
   /// What is wrong has been said.
@@ -53,8 +67,10 @@ private:
 std::unique_ptr<DeviceStage> attn::makeFlashStage(StageOp stage) {
   auto lowering = std::make_unique<FlashDevice>(stage);
   std::string why = lowering->find(Signature(Signature::around(stage)));
-  if (why.empty())
+  if (why.empty()) {
+    lowering->remark();
     return lowering;
-  remarkMissed(stage.getLoc(), "attention does not use tensor cores", why);
+  }
+  remarkMissed(stage.getLoc(), "attention is computed by a warp for each query, without tensor cores", why);
   return nullptr;
 }

@@ -285,10 +285,16 @@ FlashKernel::State FlashKernel::work(const Tile &tile, State state, bool isCaref
       present = presence(scores);
     softmax(scores, next);
     for (unsigned value = 0; value < operands.values.size(); ++value) {
+      const FlashOperand &operand = operands.values[value];
+      Values &outputs = next.outputs[value];
+      if (operand.isExact()) {
+        mixExactly(value, t.add(tile.stage, shared.valueAt[value]), marked(scores, present), isCareful, outputs);
+        continue;
+      }
       int64_t at = isCareful ? shared.finiteAt[value] : shared.valueAt[value];
-      mix(value, t.add(tile.stage, at), factored(operands.values[value], tile, scores, present), next.outputs[value]);
+      mix(value, t.add(tile.stage, at), factored(operand, tile, scores, present), outputs);
       if (isCareful)
-        spoil(value, tile, present, next.outputs[value]);
+        spoil(value, tile, present, outputs);
     }
     return next.flat();
   };

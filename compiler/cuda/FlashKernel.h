@@ -1,15 +1,16 @@
-//===- FlashKernel.h - fused attention on tensor cores ----------*- C++ -*-===//
+//===- FlashKernel.h - fused attention by tiles -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a CTA does for a flash stage: a tile of rows of one batch entry against the keys that they see. A warp, or several
 // that share wide rows, has 16 or 32 rows, their scores and outputs as fragments of matrix instructions: a thread holds, of 16 rows, those numbered
 // lane / 4 and 8 more, and of every 8 columns those numbered lane % 4 * 2 and one more. Tiles of keys and values are
-// copied ahead.
+// copied ahead. What may not be rounded for tensor cores is multiplied by the same threads in f32, and held alike.
 //   FlashKernel.cpp  the walk over key tiles
 //   FlashCopies.cpp  operands in shared memory, and as fragments
 //   FlashRows.cpp    rows of the tile, and which keys they see
 //   FlashScore.cpp   scores and masks on fragments
 //   FlashMix.cpp     softmax and mix
+//   FlashExact.cpp   scores and mix in f32
 //   FlashWrite.cpp   what follows
 // Dao: FlashAttention-2 (2023), algorithm 1.
 //===----------------------------------------------------------------------===//
@@ -121,6 +122,7 @@ private:
   Value seesAll(Value first);
 
   // FlashScore.cpp
+  Values fragmentScores(unsigned term, const Tile &tile);
   Values rawScores(unsigned term, const Tile &tile);
   void addParts(Values &sums);
   Values scores(const Tile &tile);
@@ -134,6 +136,12 @@ private:
   /// The row of a score, and its column within the key tile but for the lane's part.
   unsigned rowOf(unsigned element) const { return element / (tiling.keyTile / 8 * 4) * 2 + element % 4 / 2; }
   int64_t columnOf(unsigned element) const { return element % (tiling.keyTile / 8 * 4) / 4 * 8 + element % 2; }
+
+  // FlashExact.cpp
+  Values exactScores(unsigned term, const Tile &tile);
+  Values marked(llvm::ArrayRef<Value> weights, llvm::ArrayRef<Value> presence);
+  void mixExactly(unsigned value, Value tile, llvm::ArrayRef<Value> weights, bool isCareful, Values &sums);
+  Value outputLane(const FlashOperand &value);
 
   // FlashMix.cpp
   void softmax(Values &scores, State &state);
@@ -176,7 +184,7 @@ private:
   Value firstKey; ///< of the first tile that the CTA sees (i64); from here on keys are counted in 32 bits
   Value firstSeen, endSeen; ///< what rows of the CTA see lies within (i32)
   std::vector<TileCopy> keyCopies, valueCopies;
-  std::vector<FragmentReader> queryReaders, keyReaders, valueReaders;
+  std::vector<std::optional<FragmentReader>> queryReaders, keyReaders, valueReaders; ///< none of what is exact
   llvm::SmallVector<Values> query; ///< per term, where kept: fragments [rowTiles][width / 16][4]
   bool hasFailed = false;
 };

@@ -139,7 +139,7 @@ void FlashKernel::mix(unsigned value, Value tile, ArrayRef<Value> weights, Value
   SmallVector<SmallVector<Values>> left;
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
     left.push_back(leftFragments(operand, row, weights));
-  FragmentReader &reader = valueReaders[value];
+  FragmentReader &reader = *valueReaders[value];
   reader.moveTo(tile);
   for (int64_t step = 0; step < tiling.keyTile / 16; ++step)
     for (int64_t column = 0; column < columns; column += 2) {
@@ -225,6 +225,8 @@ Value FlashKernel::separateWord(Value word, Type element, bool codes) {
 void FlashKernel::separate(const Tile &tile) {
   OpBuilder &b = f.builder();
   for (auto [value, part] : llvm::enumerate(shared.value)) {
+    if (operands.values[value].isExact())
+      continue;
     int64_t at = shared.valueAt[value];
     Type element = operands.values[value].element, four = f.vectorOf(4, b.getI32Type());
     f.loop(f.i64(0), f.i64(part.rows * part.chunks()), f.i64(tiling.threads()), [&](Value first) {
@@ -265,7 +267,7 @@ void FlashKernel::spoil(unsigned value, const Tile &tile, ArrayRef<Value> presen
     }
     return both;
   };
-  FragmentReader &reader = valueReaders[value];
+  FragmentReader &reader = *valueReaders[value];
   reader.moveTo(t.add(tile.stage, shared.codesAt[value]));
   for (int64_t row = 0; row < tiling.rowTiles; ++row)
     for (int64_t column = 0; column < columns; column += 2) {

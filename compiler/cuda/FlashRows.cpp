@@ -112,6 +112,8 @@ void FlashKernel::countFromFirstTile() {
     lowest = f.min(lowest, range.lowest);
     highest = f.max(highest, range.highest);
   }
+  // Where all ranges are empty, there is no tile; their first key may be one that does not exist.
+  highest = arith::SelectOp::create(f.builder(), f.loc(), f.less(lowest, highest), highest, from);
   Value step = f.i64(tiling.keyTile);
   firstKey = f.mul(f.div(lowest, step), step);
   auto relative = [&](Value key) {

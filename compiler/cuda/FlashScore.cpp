@@ -28,12 +28,12 @@ ScoreForm ScoreForm::of(FlashOp flash, const FlashAxes &axes) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// The products of a term. Consecutive instructions add to different sums.
-FlashKernel::Values FlashKernel::rawScores(unsigned term, const Tile &tile) {
+/// The products of a term, on tensor cores. Consecutive instructions add to different sums.
+FlashKernel::Values FlashKernel::fragmentScores(unsigned term, const Tile &tile) {
   const FlashOperand &operand = operands.keys[term];
   int64_t steps = tiling.own(operand) / 16, columns = tiling.keyTile / 8;
   Values sums(tiling.threadScores(), f.constant(f.builder().getF32Type(), 0.0));
-  FragmentReader &keyReader = keyReaders[term], &queryReader = queryReaders[term];
+  FragmentReader &keyReader = *keyReaders[term], &queryReader = *queryReaders[term];
   keyReader.moveTo(t.add(tile.stage, shared.keyAt[term]));
   queryReader.moveTo(t.add(base, shared.queryAt[term]));
   for (int64_t step = 0; step < steps; ++step) {
@@ -50,6 +50,11 @@ FlashKernel::Values FlashKernel::rawScores(unsigned term, const Tile &tile) {
                      ArrayRef(right).slice(2 * half, 2));
     }
   }
+  return sums;
+}
+
+FlashKernel::Values FlashKernel::rawScores(unsigned term, const Tile &tile) {
+  Values sums = operands.keys[term].isExact() ? exactScores(term, tile) : fragmentScores(term, tile);
   if (tiling.parts > 1)
     addParts(sums);
   return sums;

@@ -1,4 +1,4 @@
-//===- FlashTiling.cpp - sizes of fused attention on tensor cores *- C++ -*-===//
+//===- FlashTiling.cpp - sizes of fused attention by tiles ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cuda/FlashTiling.h"
@@ -13,8 +13,6 @@ using namespace attn;
 
 /// Elements of an operand, and of all values together, whose sums are in registers.
 static constexpr int64_t mostWidth = 576, mostMixed = 512;
-/// Shared memory that every device has for a CTA.
-static constexpr int64_t mostShared = 99 << 10;
 
 /// The elements that a value is read from when they are f16 or bf16; null otherwise.
 static Type storedHalf(Value value) {
@@ -74,8 +72,8 @@ FailureOr<Type> attn::commonElement(Value one, Value other, bool isPrecise) {
   return failure();
 }
 
-/// Adds an operand whose extent is to be found; says why it cannot be one, or nothing.
-static std::string addOperand(const Signature &signature, SmallVector<FlashOperand> &to, FlashOperand operand) {
+/// Finds an operand's extent; says why tiles cannot have it, or nothing.
+static std::string findExtent(const Signature &signature, FlashOperand &operand) {
   StringAttr width = operand.width;
   std::optional<int64_t> extent = constantExtent(signature, width);
   if (!extent)
@@ -83,7 +81,6 @@ static std::string addOperand(const Signature &signature, SmallVector<FlashOpera
   if (*extent < 1 || *extent > mostWidth)
     return ("the extent of " + width.getValue() + " is not from 1 to " + Twine(mostWidth)).str();
   operand.extent = *extent;
-  to.push_back(operand);
   return "";
 }
 
@@ -93,29 +90,62 @@ std::string FlashOperands::add(FlashOp flash, const FlashAxes &axes, const Signa
   for (StringAttr axis : axes.rows)
     if (signature.findAxis(axis).isRagged())
       return "the extent of " + axis.str() + " differs from query to query";
+  std::string why = addTerms(flash, axes, signature);
+  return why.empty() ? addValues(flash, axes, signature) : why;
+}
+
+std::string FlashOperands::addTerms(FlashOp flash, const FlashAxes &axes, const Signature &signature) {
   for (auto [query, key, width] : llvm::zip(flash.getQueries(), flash.getKeys(), axes.contracted)) {
     FailureOr<Type> element = commonElement(key, query, signature.precise);
-    if (failed(element))
-      return "neither queries nor keys are stored as f16 or bf16";
-    for (auto [value, to] : {std::pair(query, &queries), std::pair(key, &keys)})
-      if (std::string why = addOperand(signature, *to, {value, width, 0, *element}); !why.empty())
+    if (failed(element)) {
+      bool isStored = storedHalf(query) || storedHalf(key);
+      whyExactScores = isStored ? "one of queries and keys would be rounded, and the attention is precise"
+                                : "neither queries nor keys are stored as f16 or bf16";
+      element = Float32Type::get(flash.getContext());
+    }
+    for (auto [value, to] : {std::pair(query, &queries), std::pair(key, &keys)}) {
+      to->push_back({value, width, 0, *element});
+      if (std::string why = findExtent(signature, to->back()); !why.empty())
         return why;
+    }
   }
-  bool isRounded = false;
-  for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths)) {
-    std::optional<FlashOperand> operand = storedByte(value, width, flash.getContext());
-    if (Type element = storedHalf(value))
-      operand = FlashOperand{value, width, 0, element};
+  return "";
+}
+
+/// How tensor cores mix a value; none: they cannot, and `why` says so. Weights are rounded, or sums of three bf16.
+static std::optional<FlashOperand> mixedOperand(Value value, StringAttr width, bool isPrecise, std::string &why) {
+  Type element = storedHalf(value);
+  if (!element) {
+    std::optional<FlashOperand> operand = storedByte(value, width, value.getContext());
     if (!operand)
-      return "values are neither stored as f16 or bf16, nor as bytes with a factor for each key at most";
-    isRounded |= operand->weightParts == 1;
-    if (std::string why = addOperand(signature, values, *operand); !why.empty())
+      why = "values are neither stored as f16 or bf16, nor as bytes with a factor for each key at most";
+    return operand;
+  }
+  if (isPrecise && element.isF16()) {
+    why = "weights would be rounded, and the attention is precise";
+    return std::nullopt;
+  }
+  return FlashOperand{value, width, 0, element, /*weightParts=*/isPrecise ? 3 : 1};
+}
+
+/// Where one value is exact, all are: what follows may read several at one place, which is then the same thread's.
+std::string FlashOperands::addValues(FlashOp flash, const FlashAxes &axes, const Signature &signature) {
+  for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths))
+    if (std::optional<FlashOperand> operand = mixedOperand(value, width, signature.precise, whyExactMix))
+      values.push_back(*operand);
+  if (hasExactMix()) {
+    values.clear();
+    for (auto [value, width] : llvm::zip(flash.getValues(), axes.widths))
+      values.push_back({value, width, 0, Float32Type::get(flash.getContext())});
+  }
+  for (FlashOperand &operand : values) {
+    if (std::string why = findExtent(signature, operand); !why.empty())
       return why;
     for (auto [number, key] : llvm::enumerate(keys))
-      if (key.value == value && key.width == width && key.element == operand->element && operand->weightParts == 1)
-        values.back().key = number;
+      if (key.value == operand.value && key.width == operand.width && key.element == operand.element && operand.weightParts == 1)
+        operand.key = number;
   }
-  return signature.precise && isRounded ? "weights would be rounded, and the attention is precise" : "";
+  return "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,30 +159,37 @@ static int64_t sumOfWidths(ArrayRef<FlashOperand> operands) {
   return sum;
 }
 
-/// Bounded by 255 registers of a thread: of 16 rows it holds a quarter of the query's width in words where it keeps them,
-/// half of the outputs' width and of the key tile in f32, and about 90 of other things. Factors of keys take more.
+/// The largest tile of keys that 255 registers of a thread leave: of 16 rows it holds a quarter of the query's width in words
+/// where it keeps them, half of the outputs' width and of the key tile in f32, and about 90 of other things. Factors of keys
+/// take more. Exact products have the fewest shared bytes for each at 32 keys.
+static int64_t largestKeyTile(const FlashOperands &operands, const FlashTiling &tiling, int64_t valueWidth) {
+  bool isExact = operands.hasExactScores() || operands.hasExactMix();
+  bool hasFactors = llvm::any_of(operands.values, [](const FlashOperand &value) { return value.weightParts > 1; });
+  if (tiling.parts > 1)
+    return hasFactors || isExact ? 16 : 32;
+  if (isExact)
+    return valueWidth <= 64 ? 32 : 16;
+  return tiling.keepsQuery && !hasFactors ? 64 : 32;
+}
+
 std::optional<FlashTiling> FlashTiling::of(const FlashOperands &operands, unsigned ranges) {
   int64_t keyWidth = sumOfWidths(operands.keys), valueWidth = sumOfWidths(operands.values);
   if (valueWidth > mostMixed)
     return std::nullopt;
   FlashTiling tiling;
-  if (operands.isShared())
+  if (keyWidth > 256 || valueWidth > 128)
+    tiling.parts = keyWidth <= 512 && valueWidth <= 256 ? 2 : 4;
+  tiling.keepsQuery = !operands.hasExactScores() && keyWidth / tiling.parts <= (tiling.parts == 1 ? 128 : 160);
+  if (operands.isShared() && !operands.hasExactMix())
     tiling.stages = 3;
-  auto fits = [&] { return FlashShared(operands, tiling, ranges).size <= mostShared; };
-  bool hasFactors = llvm::any_of(operands.values, [](const FlashOperand &value) { return value.weightParts > 1; });
-  if (keyWidth <= 256 && valueWidth <= 128) {
-    tiling.keepsQuery = keyWidth <= 128;
-    if (!tiling.keepsQuery || hasFactors)
-      tiling.keyTile = 32;
-    return fits() ? std::optional(tiling) : std::nullopt;
-  }
-  tiling.parts = keyWidth <= 512 && valueWidth <= 256 ? 2 : 4;
-  tiling.keepsQuery = keyWidth / tiling.parts <= 160;
+  int64_t largest = largestKeyTile(operands, tiling, valueWidth);
+  bool usesFragments = llvm::any_of(llvm::concat<const FlashOperand>(operands.keys, operands.values),
+                                    [](const FlashOperand &operand) { return !operand.isExact(); });
   for (int64_t groups : {4, 2, 1})
-    for (int64_t keyTile : {hasFactors ? 16 : 32, 16}) {
+    for (int64_t keyTile = largest; keyTile >= (usesFragments ? 16 : 8); keyTile /= 2) {
       tiling.warps = groups * tiling.parts;
       tiling.keyTile = keyTile;
-      if (fits())
+      if (FlashShared(operands, tiling, ranges).size <= mostShared)
         return tiling;
     }
   return std::nullopt;
@@ -162,7 +199,7 @@ FlashShared::FlashShared(const FlashOperands &operands, const FlashTiling &tilin
   auto place = [&](ArrayRef<FlashOperand> operands, int64_t rows, SmallVector<SharedTile> &tiles,
                   SmallVector<int64_t> &at, int64_t &end) {
     for (const FlashOperand &operand : operands) {
-      tiles.push_back({rows, tiling.padded(operand)});
+      tiles.push_back({rows, tiling.padded(operand), operand.bytes()});
       at.push_back(end);
       end += tiles.back().bytes();
     }
@@ -180,7 +217,7 @@ FlashShared::FlashShared(const FlashOperands &operands, const FlashTiling &tilin
   place(operands.keys, tiling.keyTile, key, keyAt, stageBytes);
   // A tile that is keys too stays as it is.
   for (const FlashOperand &operand : operands.values) {
-    value.push_back({tiling.keyTile, tiling.padded(operand)});
+    value.push_back({tiling.keyTile, tiling.padded(operand), operand.bytes()});
     valueAt.push_back(operand.key ? keyAt[*operand.key] : stageBytes);
     stageBytes += operand.key ? 0 : value.back().bytes();
   }

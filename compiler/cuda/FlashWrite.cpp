@@ -31,9 +31,10 @@ void FlashKernel::writeRow(Expressions &x, unsigned number, WriteOp write, const
     });
   }
   const FlashOperand *first = llvm::find_if(operands.values, [&](const FlashOperand &value) { return value.width == width; });
-  for (int64_t column = 0; tiling.place(column) < first->extent && column < tiling.own(*first); column += 8) {
+  Value lane = outputLane(*first);
+  for (int64_t column = 0; column < tiling.own(*first) && tiling.outputPlace(*first, column) < first->extent; column += 8) {
     for (int64_t i = 0; i < 2; ++i) {
-      Value index = t.add(lastElement, tiling.place(column) + i);
+      Value index = t.add(lane, tiling.outputPlace(*first, column) + i);
       auto emit = [&] {
         inScope(x, [&] {
           x.bind(width, t.widen(index));
@@ -68,26 +69,29 @@ void FlashKernel::store(Expressions &x, const State &state) {
     Value sum = isSoftmax() ? t.reduce(state.sums[number], 1 | 2, plus) : zero;
     Value row = rowNumber(firstRow, number, thread);
     f.when(f.less(row, rowCount(x)), [&] {
-      Value place = partials.place(f, f.add(f.mul(entry, partials.queries(f)), row), chunk->number);
+      Value part = partials.place(f, f.add(f.mul(entry, partials.queries(f)), row), chunk->number);
       f.when(isFirst, [&] {
-        f.store(isSoftmax() ? state.maxima[number] : zero, place, f.i64(Partials::Maximum));
-        f.store(sum, place, f.i64(Partials::Sum));
-        f.store(zero, place, f.i64(Partials::Kept));
+        f.store(isSoftmax() ? state.maxima[number] : zero, part, f.i64(Partials::Maximum));
+        f.store(sum, part, f.i64(Partials::Sum));
+        f.store(zero, part, f.i64(Partials::Kept));
       });
-      for (auto [value, operand] : llvm::enumerate(operands.values))
-        for (int64_t column = 0; tiling.place(column) < operand.extent && column < tiling.own(operand); column += 8) {
+      for (auto [value, operand] : llvm::enumerate(operands.values)) {
+        Value lane = outputLane(operand);
+        for (int64_t column = 0; column < tiling.own(operand) && tiling.outputPlace(operand, column) < operand.extent; column += 8) {
+          int64_t place = tiling.outputPlace(operand, column);
           auto emit = [&] {
             int64_t first = number / 2 * tiling.own(operand) / 2 + column / 2 + number % 2 * 2;
             ArrayRef<Value> pair = ArrayRef(state.outputs[value]).slice(first, 2);
             Value both = vector::FromElementsOp::create(b, f.loc(), two, pair);
-            Value offset = f.add(partials.offset(f, value), t.widen(t.add(lastElement, tiling.place(column))));
-            LLVM::StoreOp::create(b, f.loc(), both, f.address(place, offset, f32), 2 * sizeof(float));
+            Value offset = f.add(partials.offset(f, value), t.widen(t.add(lane, place)));
+            LLVM::StoreOp::create(b, f.loc(), both, f.address(part, offset, f32), 2 * sizeof(float));
           };
-          if (tiling.place(column) + 16 * (tiling.parts - 1) + 8 <= operand.extent)
+          if (place + 16 * (tiling.parts - 1) + 3 * FlashTiling::laneOutputs(operand) + 2 <= operand.extent)
             emit();
           else
-            f.when(t.less(t.add(lastElement, tiling.place(column)), t.i32(operand.extent)), emit);
+            f.when(t.less(t.add(lane, place), t.i32(operand.extent)), emit);
         }
+      }
     });
   }
   x.leave();

@@ -1,4 +1,4 @@
-//===- SharedTile.cpp - 16-bit elements in shared memory --------*- C++ -*-===//
+//===- SharedTile.cpp - tiles in shared memory ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "compiler/cuda/SharedTile.h"
@@ -44,17 +44,18 @@ void attn::forChunks(ThreadScope &t, const SharedTile &tile, int64_t threads, Va
   }
 }
 
-void attn::storeChunk(ThreadScope &t, Value to, bool isRare, llvm::function_ref<Value(Value)> pair) {
+void attn::storeChunk(ThreadScope &t, const SharedTile &tile, Value to, bool isRare,
+                      llvm::function_ref<Value(Value)> word) {
   FunctionScope &f = t.scope();
   OpBuilder &b = f.builder();
+  int64_t perWord = sizeof(int32_t) / tile.elementBytes;
   if (isRare) // A number that is known would unroll the loop again.
-    return f.loop(f.i64(0), t.widen(t.again(t.i32(chunkElements))), f.i64(2), [&](Value element) {
-      Value offset = t.mul(t.narrow(element), chunkBytes / chunkElements);
-      t.storeShared(pair(element), t.add(to, offset));
+    return f.loop(f.i64(0), t.widen(t.again(t.i32(tile.perChunk()))), f.i64(perWord), [&](Value element) {
+      t.storeShared(word(element), t.add(to, t.mul(t.narrow(element), tile.elementBytes)));
     });
   FunctionScope::Values words;
-  for (int64_t element = 0; element < chunkElements; element += 2)
-    words.push_back(pair(f.i64(element)));
+  for (int64_t element = 0; element < tile.perChunk(); element += perWord)
+    words.push_back(word(f.i64(element)));
   t.storeShared(vector::FromElementsOp::create(b, f.loc(), f.vectorOf(4, b.getI32Type()), words), to);
 }
 

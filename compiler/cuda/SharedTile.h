@@ -1,9 +1,10 @@
-//===- SharedTile.h - 16-bit elements in shared memory ----------*- C++ -*-===//
+//===- SharedTile.h - tiles in shared memory --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile of rows of f16 or bf16 in shared memory, how its chunks of eight elements lie there, and how a warp reads it as
-// fragments of matrix instructions. Eight rows of a matrix of 8 x 8 are in different banks: their chunks change places
-// by an exclusive or where a row is a multiple of 128 bytes, and lie an odd number of chunks apart elsewhere.
+// A tile of rows of f16, bf16 or f32 in shared memory, how its chunks of 16 bytes lie there, and how a warp reads one of
+// 16-bit elements as fragments of matrix instructions. Eight rows of a matrix of 8 x 8 are in different banks: their chunks
+// change places by an exclusive or where a row is a multiple of 128 bytes, and lie an odd number of chunks apart elsewhere.
+// Rows of f32 always do: a loop then goes along them by adding a constant.
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_COMPILER_CUDA_SHAREDTILE_H
 #define ATTN_COMPILER_CUDA_SHAREDTILE_H
@@ -12,14 +13,16 @@
 
 namespace attn {
 
-/// Elements of a chunk, which one ldmatrix lane or one copy moves, and its bytes.
+/// 16-bit elements of a chunk, which one ldmatrix lane or one copy moves, and its bytes.
 inline constexpr int64_t chunkElements = 8, chunkBytes = 16;
 
 struct SharedTile {
-  int64_t rows = 0, width = 0; ///< multiples of 16
+  int64_t rows = 0, width = 0; ///< multiples of 16; of f32, rows of 8
+  int64_t elementBytes = 2;    ///< 4 of f32
 
-  int64_t chunks() const { return width / chunkElements; }
-  bool isSwizzled() const { return chunks() % 8 == 0; }
+  int64_t perChunk() const { return chunkBytes / elementBytes; }
+  int64_t chunks() const { return width / perChunk(); }
+  bool isSwizzled() const { return elementBytes == 2 && chunks() % 8 == 0; }
   /// Bytes from a row to the next.
   int64_t pitch() const { return chunkBytes * (isSwizzled() ? chunks() : chunks() | 1); }
   int64_t bytes() const { return llvm::alignTo(rows * pitch(), 128); }
@@ -36,9 +39,10 @@ void forChunks(ThreadScope &t, const SharedTile &tile, int64_t threads, mlir::Va
 void forChunk(ThreadScope &t, const SharedTile &tile, int64_t threads, mlir::Value number, mlir::Value base,
               llvm::function_ref<void(mlir::Value row, mlir::Value chunk, mlir::Value to)> body);
 
-/// Stores a chunk at `to` (i32): `pair` gives the word of two elements, from the one with this number (i64) on. What is rare
+/// Stores a chunk of the tile at `to` (i32): `word` gives 32 bits, from the element with this number (i64) on. What is rare
 /// is stored word by word in a loop, which takes fewer registers and less code.
-void storeChunk(ThreadScope &t, mlir::Value to, bool isRare, llvm::function_ref<mlir::Value(mlir::Value element)> pair);
+void storeChunk(ThreadScope &t, const SharedTile &tile, mlir::Value to, bool isRare,
+                llvm::function_ref<mlir::Value(mlir::Value element)> word);
 
 /// Which fragment of a product a tile is read as.
 enum class Fragment {

@@ -124,7 +124,7 @@ void SliceCopy::computeAll(Expressions &x, Value base, const DepthPosition &at) 
     Operation *loop = first.getParentBlock()->getParentOp();
     forChunk(t, tile, threads, t.add(t.again(t.thread()), t.narrow(first)), base, [&](Value row, Value chunk, Value to) {
       x.enter(loop);
-      storeChunk(t, to, /*isRare=*/bool(aligned), [&](Value element) {
+      storeChunk(t, tile, to, /*isRare=*/bool(aligned), [&](Value element) {
         Values both;
         for (int64_t e = 0; e < 2; ++e) {
           Value along = t.add(t.mul(chunk, chunkElements), t.narrow(f.add(element, f.i64(e))));

@@ -28,7 +28,7 @@ TileCopy::TileCopy(ThreadScope &t, Expressions &x, TileSource source, SharedTile
     return;
   const Access &access = f.access(read.getRef());
   Type stored = read.getRef().getType().getElementType();
-  if (stored == this->source.element && this->source.extent % chunkElements == 0)
+  if (stored == this->source.element && this->source.extent % tile.perChunk() == 0)
     aligned = isAlignedAlong(f, access, *column);
   std::optional<size_t> row = this->source.rows ? factorAlong(f, read, this->source.rows) : std::nullopt;
   Datum first = row ? placeOf(x, this->source.first) : Datum();
@@ -67,7 +67,7 @@ Value attn::isAlignedAlong(FunctionScope &f, const Access &access, size_t factor
   Value bits = LLVM::PtrToIntOp::create(b, f.loc(), b.getI64Type(), access.address);
   for (auto [i, stride] : llvm::enumerate(access.strides))
     if (i != factor)
-      bits = arith::OrIOp::create(b, f.loc(), bits, f.mul(stride, f.i64(chunkBytes / chunkElements)));
+      bits = arith::OrIOp::create(b, f.loc(), bits, f.mul(stride, f.i64(memoryType(access.element).getIntOrFloatBitWidth() / 8)));
   Value low = arith::AndIOp::create(b, f.loc(), bits, f.i64(chunkBytes - 1));
   Value isUnit = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, access.strides[factor], f.i64(1));
   Value isMultiple = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, low, f.i64(0));
@@ -96,7 +96,7 @@ void TileCopy::copyStored(Expressions &x, Value base, const TileRows &rows) {
                          : placeOf(x, f.add(source.first, number));
     Value condition = place.present;
     if (source.extent < tile.width)
-      condition = x.both(condition, t.less(chunk, t.i32(source.extent / chunkElements)));
+      condition = x.both(condition, t.less(chunk, t.i32(source.extent / tile.perChunk())));
     Value from = f.add(place.value, t.widen(t.mul(chunk, chunkBytes)));
     if (condition) // Nothing is read then, but an address has to be one.
       from = arith::SelectOp::create(f.builder(), f.loc(), condition, from, place.value);
@@ -131,11 +131,11 @@ Datum TileCopy::elementAt(Expressions &x, Value number, Value index) {
   return {asFloat(f, datum.value), datum.present};
 }
 
-/// Two elements from `index` (i64) on, as a word of the tile.
-Value TileCopy::computePair(Expressions &x, Value number, Value index) {
+/// The elements from `index` (i64) on that a word of the tile has: two of 16 bits, one of 32.
+Value TileCopy::computeWord(Expressions &x, Value number, Value index) {
   OpBuilder &b = f.builder();
   FunctionScope::Values elements;
-  for (int64_t e = 0; e < 2; ++e) {
+  for (int64_t e = 0; e < int64_t(sizeof(int32_t)) / tile.elementBytes; ++e) {
     Value own = f.add(index, f.i64(e)), exists;
     if (e && aligned) // The step between the two is not worth a register.
       own = t.widen(t.again(t.narrow(own)));
@@ -147,6 +147,8 @@ Value TileCopy::computePair(Expressions &x, Value number, Value index) {
     Value present = x.both(exists, datum.present), zero = f.constant(b.getF32Type(), 0.0);
     elements.push_back(present ? arith::SelectOp::create(b, f.loc(), present, datum.value, zero).getResult() : datum.value);
   }
+  if (elements.size() == 1)
+    return arith::BitcastOp::create(b, f.loc(), b.getI32Type(), elements.front());
   return t.pack(source.element, elements[0], elements[1]);
 }
 
@@ -158,8 +160,8 @@ void TileCopy::computeAll(Expressions &x, Value base, const TileRows &rows) {
       Value number = t.widen(numberOf(rows, row, 0));
       x.enter(loop);
       source.bind(x, f.add(source.first, number));
-      storeChunk(t, to, /*isRare=*/bool(aligned), [&](Value element) {
-        return computePair(x, number, f.add(t.widen(t.mul(chunk, chunkElements)), element));
+      storeChunk(t, tile, to, /*isRare=*/bool(aligned), [&](Value element) {
+        return computeWord(x, number, f.add(t.widen(t.mul(chunk, tile.perChunk())), element));
       });
       x.leave();
     });

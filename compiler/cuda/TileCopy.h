@@ -37,8 +37,7 @@ struct TileRows {
 
 /// The index of a read that runs along an axis, when it is that axis' own, alone and always in range; else none.
 std::optional<size_t> factorAlong(FunctionScope &f, ReadOp read, mlir::StringAttr axis);
-/// Whether elements lie side by side along a factor, and those with index 0 there at multiples of 16 bytes (i1). Elements
-/// have 16 bits.
+/// Whether elements lie side by side along a factor, and those with index 0 there at multiples of 16 bytes (i1).
 mlir::Value isAlignedAlong(FunctionScope &f, const Access &access, size_t factor);
 
 class TileCopy {
@@ -54,7 +53,7 @@ public:
 private:
   void copyStored(Expressions &x, Value base, const TileRows &rows);
   void computeAll(Expressions &x, Value base, const TileRows &rows);
-  Value computePair(Expressions &x, Value number, Value index);
+  Value computeWord(Expressions &x, Value number, Value index);
   Datum elementAt(Expressions &x, Value number, Value index);
   Value numberOf(const TileRows &rows, Value row, int64_t plus);
   Value bytesFrom(Value address, Value elements, mlir::Type stored);

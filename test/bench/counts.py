@@ -33,7 +33,7 @@ CASES = [
     ("decode", f"B=1,G=1,T={N}", 8 * N, 8 * N * 256),
     ("decode_bytes", f"B=1,G=1,T={N}", 8 * N, 8 * N * 256),
     ("latent", f"B=1,S=1,H=16,T={N}", 16 * N, 16 * N * (576 + 512)),
-    ("exact", "B=1,H=1,S=32,T=32", 32 * 33 // 2, 32 * 33 // 2 * 128),
+    ("exact", f"B=1,H=1,S={N},T={N}", triangle, triangle * 128),
     ("projection", "S=128,D=512,N=128", 128 * 128, 128 * 128 * 512),
     ("projection_exact", "S=64,D=64,N=64", 64 * 64, 64 * 64 * 64),
 ]
