@@ -22,7 +22,7 @@ public:
     std::string why = operands.add(flash, *sorted, signature);
     if (!why.empty())
       return why;
-    std::optional<FlashTiling> found = FlashTiling::of(operands, ranges());
+    std::optional<FlashTiling> found = FlashTiling::of(operands, ranges(), registersOf(flash, *sorted));
     if (!found)
       return "its widths leave no room for tiles";
     tiling = *found;
@@ -35,6 +35,9 @@ public:
       remarkMissed(stage.getLoc(), "scores are not computed on tensor cores", operands.whyExactScores);
     if (operands.hasExactMix())
       remarkMissed(stage.getLoc(), "values are not mixed on tensor cores", operands.whyExactMix);
+    if (tiling.isReduced)
+      remarkMissed(stage.getLoc(), "tiles have " + Twine(tiling.keyTile) + " keys" + (tiling.keepsQuery ? "" : ", and queries stay in shared memory"),
+                   "what is read for each score, random numbers and numbers of f64 take registers", "read less in score and mask");
     if (isSound && tiling.rows() < FlashTiling::mostRows)
       remarkMissed(stage.getLoc(),
                    "a block has " + Twine(tiling.rows()) + " of " + Twine(FlashTiling::mostRows) + " rows, so that keys and values are read " +

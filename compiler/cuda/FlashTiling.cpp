@@ -13,6 +13,8 @@ using namespace attn;
 
 /// Elements of an operand, and of all values together, whose sums are in registers.
 static constexpr int64_t mostWidth = 576, mostMixed = 512;
+/// Of a thread, and what is neither query, score nor output.
+static constexpr int64_t mostRegisters = 255, othersRegisters = 90;
 
 /// The elements that a value is read from when they are f16 or bf16; null otherwise.
 static Type storedHalf(Value value) {
@@ -152,6 +154,32 @@ std::string FlashOperands::addValues(FlashOp flash, const FlashAxes &axes, const
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// What is read at each element keeps addresses through the loop over keys, for each of the thread's rows; Philox and f64
+/// hold pairs of words. Measured with ptxas 13 on expressions that spilled.
+int64_t attn::registersOf(FlashOp flash, const FlashAxes &axes) {
+  constexpr int64_t ofElement = 20, ofRow = 3, ofWideNumbers = 40;
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  int64_t reads = 0;
+  bool hasWideNumbers = false;
+  auto isWide = [](Operation *op) {
+    return isa<PhiloxOp>(op) || llvm::any_of(op->getResultTypes(), [](Type type) { return type.isF64(); });
+  };
+  std::function<void(Value)> visit = [&](Value value) {
+    Operation *op = value ? value.getDefiningOp() : nullptr;
+    if (!op || !seen.insert(op).second)
+      return;
+    if (isa<ReadOp>(op))
+      reads += llvm::any_of(axes.keys, [&](StringAttr axis) { return valueType(value).hasAxis(axis); }) ? ofElement : ofRow;
+    hasWideNumbers |= op->walk([&](Operation *inner) { return isWide(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+    for (Value operand : op->getOperands())
+      if (isa<ValueType>(operand.getType()))
+        visit(operand);
+  };
+  visit(flash.getScore());
+  visit(flash.getMask());
+  return reads + (hasWideNumbers ? ofWideNumbers : 0);
+}
+
 static int64_t sumOfWidths(ArrayRef<FlashOperand> operands) {
   int64_t sum = 0;
   for (const FlashOperand &operand : operands)
@@ -160,7 +188,7 @@ static int64_t sumOfWidths(ArrayRef<FlashOperand> operands) {
 }
 
 /// The largest tile of keys that 255 registers of a thread leave: of 16 rows it holds a quarter of the query's width in words
-/// where it keeps them, half of the outputs' width and of the key tile in f32, and about 90 of other things. Factors of keys
+/// where it keeps them, half of the outputs' width and of the key tile in f32, and some of other things. Factors of keys
 /// take more. Exact products have the fewest shared bytes for each at 32 keys.
 static int64_t largestKeyTile(const FlashOperands &operands, const FlashTiling &tiling, int64_t valueWidth) {
   bool isExact = operands.hasExactScores() || operands.hasExactMix();
@@ -172,7 +200,7 @@ static int64_t largestKeyTile(const FlashOperands &operands, const FlashTiling &
   return tiling.keepsQuery && !hasFactors ? 64 : 32;
 }
 
-std::optional<FlashTiling> FlashTiling::of(const FlashOperands &operands, unsigned ranges) {
+std::optional<FlashTiling> FlashTiling::of(const FlashOperands &operands, unsigned ranges, int64_t ownRegisters) {
   int64_t keyWidth = sumOfWidths(operands.keys), valueWidth = sumOfWidths(operands.values);
   if (valueWidth > mostMixed)
     return std::nullopt;
@@ -183,6 +211,20 @@ std::optional<FlashTiling> FlashTiling::of(const FlashOperands &operands, unsign
   if (operands.isShared() && !operands.hasExactMix())
     tiling.stages = 3;
   int64_t largest = largestKeyTile(operands, tiling, valueWidth);
+  auto registers = [&] {
+    int64_t kept = tiling.keepsQuery ? keyWidth / tiling.parts / 4 : 0;
+    return kept + valueWidth / tiling.parts / 2 + largest / 2 + othersRegisters + ownRegisters;
+  };
+  auto reduce = [&](auto change) {
+    if (ownRegisters == 0 || registers() <= mostRegisters)
+      return;
+    tiling.isReduced = true;
+    change();
+  };
+  auto halve = [&] { largest = std::max<int64_t>(largest / 2, 16); };
+  reduce(halve);
+  reduce([&] { tiling.keepsQuery = false; });
+  reduce(halve);
   bool usesFragments = llvm::any_of(llvm::concat<const FlashOperand>(operands.keys, operands.values),
                                     [](const FlashOperand &operand) { return !operand.isExact(); });
   for (int64_t groups : {4, 2, 1})

@@ -51,12 +51,16 @@ private:
   std::string addValues(FlashOp flash, const FlashAxes &axes, const Signature &signature);
 };
 
+/// About how many registers of a thread the expressions of a flash's score and mask take beside their results.
+int64_t registersOf(FlashOp flash, const FlashAxes &axes);
+
 struct FlashTiling {
   int64_t warps = 4;
   int64_t rowTiles = 1;    ///< of 16 rows, of a warp
   int64_t keyTile = 64;    ///< keys: 64, 32, 16, or 8 where nothing goes to tensor cores (see FlashMix.cpp)
   int64_t stages = 2;      ///< key tiles in shared memory, at least 2
   bool keepsQuery = true;  ///< query fragments stay in registers
+  bool isReduced = false;  ///< fewer keys or no query in registers, for what expressions take
   /// Warps that share rows, a power of two up to 4: of each width, every so many 16 elements are a warp's. What they
   /// contract meets in shared memory as sums of scores; what they mix is theirs.
   int64_t parts = 1;
@@ -66,8 +70,8 @@ struct FlashTiling {
   /// Shared memory that every device has for a CTA.
   static constexpr int64_t mostShared = 99 << 10;
 
-  /// None where widths leave no room for it.
-  static std::optional<FlashTiling> of(const FlashOperands &operands, unsigned ranges);
+  /// None where widths leave no room for it. `ownRegisters`: of the expressions of score and mask.
+  static std::optional<FlashTiling> of(const FlashOperands &operands, unsigned ranges, int64_t ownRegisters);
 
   int64_t warpRows() const { return 16 * rowTiles; }
   int64_t rows() const { return warps / parts * warpRows(); }
