@@ -59,6 +59,9 @@ public:
 
   /// Where a read's element lies at the point, as i64 (or lanes of it), and where it may be touched.
   Datum locate(ReadOp op);
+  /// In the innermost scope, which binds what a ragged axis depends on, to one index: so many elements lie in front of the
+  /// axis' run where it is packed (i64).
+  void setStart(mlir::StringAttr ragged, mlir::Value start) { scopes.back().starts[{ragged, 0}] = start; }
   /// In the innermost scope, which binds the lanes: along them, elements of `op` lie side by side from `row` (!llvm.ptr,
   /// that of index 0) on, and all of them exist.
   void setRow(ReadOp op, mlir::Value row) { scopes.back().located[op] = row; }

@@ -153,6 +153,18 @@ AxisList attn::emitRaggedBounds(FunctionScope &f) {
   return unbounded;
 }
 
+Value attn::packedExtent(FunctionScope &f, StringAttr axis) {
+  const FrameLayout &layout = f.getLayout();
+  for (const StoredAlong &stored : storedAlong(layout.getSignature(), axis))
+    if (stored.isPacked)
+      return f.frameSlot(layout.dimension(stored.argument, stored.dim));
+  return {};
+}
+
+bool attn::isPacked(const Signature &signature, StringAttr axis) {
+  return llvm::any_of(storedAlong(signature, axis), [](const StoredAlong &stored) { return stored.isPacked; });
+}
+
 bool attn::isBounded(const Signature &signature, StringAttr axis) {
   return !signature.findAxis(axis).isRagged() || !storedAlong(signature, axis).empty();
 }

@@ -22,6 +22,11 @@ mlir::FailureOr<mlir::Value> emitRaggedChecks(FunctionScope &f, bool fillsFrame)
 /// axes that no argument is stored along; theirs is 0.
 AxisList emitRaggedBounds(FunctionScope &f);
 
+/// The sum of a ragged axis' extents, as the dimension of an argument along which it is packed says (i64); null where no
+/// argument is.
+mlir::Value packedExtent(FunctionScope &f, mlir::StringAttr axis);
+bool isPacked(const Signature &signature, mlir::StringAttr axis);
+
 /// Whether an axis is not ragged, or some argument is stored along it.
 bool isBounded(const Signature &signature, mlir::StringAttr axis);
 

@@ -83,7 +83,7 @@ Value ProductStage::emitTaskCount(FunctionScope &f, unsigned kernel) {
   Value count = ProductTile::count(f, plan, tiling(kernel).sums);
   if (forms.size() == 1)
     return count;
-  Value isMany = f.less(f.i64(TensorTiling::fewRows), f.extent(plan.rows)), none = f.i64(0);
+  Value isMany = f.less(f.i64(TensorTiling::fewRows), plan.rowCount(f)), none = f.i64(0);
   bool isForMany = forms[kernel] == Form::Many;
   return arith::SelectOp::create(f.builder(), f.loc(), isMany, isForMany ? count : none, isForMany ? none : count);
 }

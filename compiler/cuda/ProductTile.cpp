@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cuda/ProductTile.h"
 #include "compiler/cpu/Packing.h"
+#include "compiler/cpu/Ragged.h"
 #include "compiler/cpu/StageLowering.h"
 #include "compiler/cuda/ProductEpilogue.h"
 
@@ -45,24 +46,46 @@ static bool isAlwaysPresent(Value value, const FrameLayout &layout) {
   return true;
 }
 
-/// Rows that the extents of other rows depend on number entries instead.
+/// Whether rows are those of one ragged axis that is packed in an argument, which then says how many there are in all.
+static bool isOneRaggedAxis(const AxisList &rows, const FrameLayout &layout) {
+  auto isRagged = [&](StringAttr axis) { return layout.isRagged(axis); };
+  auto found = llvm::find_if(rows, isRagged);
+  if (rows.size() != 2 || found == rows.end())
+    return false;
+  ArrayRef<StringAttr> on = layout.dependsOn(*found);
+  return on.size() == 1 && on.front() == rows[found == rows.begin()] && !isRagged(on.front()) &&
+         isPacked(layout.getSignature(), *found);
+}
+
+/// Rows of runs that are packed fill tiles together: a run may be a single row. Elsewhere rows that the extents of other
+/// rows depend on number entries instead.
 static void splitRows(ProductPlan &plan, const FrameLayout &layout) {
   plan.entries = plan.product.batch;
+  plan.columns = plan.product.outerColumns;
+  plan.columns.push_back(plan.product.lane);
+  plan.isRagged = isOneRaggedAxis(plan.product.rows, layout);
+  if (plan.isRagged) {
+    plan.rows = plan.product.rows;
+    if (layout.isRagged(plan.rows.front()))
+      std::swap(plan.rows.front(), plan.rows.back());
+    return;
+  }
   for (StringAttr axis : plan.product.rows) {
     bool isOuter = llvm::any_of(plan.product.rows, [&](StringAttr other) {
       return layout.isRagged(other) && llvm::is_contained(layout.dependsOn(other), axis);
     });
     (isOuter ? plan.entries : plan.rows).push_back(axis);
   }
-  plan.columns = plan.product.outerColumns;
-  plan.columns.push_back(plan.product.lane);
 }
+
+Value ProductPlan::rowCount(FunctionScope &f) const { return isRagged ? packedExtent(f, rows.back()) : f.extent(rows); }
 
 std::optional<ProductPlan> ProductPlan::find(StageOp stage, const FrameLayout &layout, std::string &why) {
   std::optional<Contraction> found = Contraction::find(stage, layout, why);
   if (!found)
     return std::nullopt;
-  ProductPlan plan{*found, {}, {}, {}};
+  ProductPlan plan;
+  plan.product = *found;
   splitRows(plan, layout);
   auto isRagged = [&](StringAttr axis) { return layout.isRagged(axis); };
   std::optional<int64_t> width = constantExtent(layout.getSignature(), found->lane);
@@ -100,7 +123,7 @@ ProductTile::ProductTile(FunctionScope &f, StageOp stage, const ProductPlan &pla
       shared(plan, sums, workBytes) {}
 
 static Value rowTiles(FunctionScope &f, const ProductPlan &plan, const SumTile &sums) {
-  return f.ceilDiv(f.extent(plan.rows), f.i64(sums.rows));
+  return f.ceilDiv(plan.rowCount(f), f.i64(sums.rows));
 }
 
 static Value columnTiles(FunctionScope &f, const ProductPlan &plan, const SumTile &sums) {
@@ -133,32 +156,35 @@ LogicalResult ProductTile::emit(Value task) {
   };
   Value firstRow = f.mul(places[1], f.i64(sums.rows)), firstColumn = f.mul(places[2], f.i64(sums.usedColumns(plan)));
   bindEntry(nullptr, false);
-  Value exists = x.existence(plan.entries), rowCount = f.i64(1);
-  for (StringAttr axis : plan.rows) {
-    rowCounts.push_back(x.extentAt(axis));
-    rowCount = f.mul(rowCount, rowCounts.back());
+  Value exists = x.existence(plan.entries), rowCount = plan.isRagged ? plan.rowCount(f) : f.i64(1);
+  if (!plan.isRagged) {
+    for (StringAttr axis : plan.rows) {
+      rowCounts.push_back(x.extentAt(axis));
+      rowCount = f.mul(rowCount, rowCounts.back());
+    }
+    if (llvm::any_of(plan.rows, [&](StringAttr axis) { return f.getLayout().isRagged(axis); }))
+      exists = x.both(exists, f.less(firstRow, rowCount));
   }
-  if (llvm::any_of(plan.rows, [&](StringAttr axis) { return f.getLayout().isRagged(axis); }))
-    exists = x.both(exists, f.less(firstRow, rowCount));
   x.leave();
   auto emit = [&](Operation *region) {
     bindEntry(region, true);
-    emitTile(rowCounts, firstRow, firstColumn);
+    emitTile(rowCounts, rowCount, firstRow, firstColumn);
     x.leave();
   };
   whereExists(f, exists, emit);
   return failure(x.failed());
 }
 
-void ProductTile::emitTile(Values rowCounts, Value firstRow, Value firstColumn) {
+void ProductTile::emitTile(Values rowCounts, Value rowCount, Value firstRow, Value firstColumn) {
   base = t.sharedMemory();
   Values columnCounts;
   for (StringAttr axis : plan.columns)
     columnCounts.push_back(f.extent(axis));
-  TilePoints rows(t, plan.rows, rowCounts, firstRow, sums.rows, t.add(base, shared.rowTable));
-  TilePoints columns(t, plan.columns, columnCounts, firstColumn, sums.usedColumns(plan), t.add(base, shared.columnTable));
-  rows.fillTable(threads);
-  columns.fillTable(threads);
+  TilePoints rows(t, plan.rows, rowCounts, rowCount, plan.isRagged, firstRow, sums.rows, t.add(base, shared.rowTable));
+  TilePoints columns(t, plan.columns, columnCounts, f.extent(plan.columns), /*isRagged=*/false, firstColumn,
+                     sums.usedColumns(plan), t.add(base, shared.columnTable));
+  rows.fillTable(x, threads);
+  columns.fillTable(x, threads);
   if (rows.hasTable() || columns.hasTable())
     t.barrier();
   multiply(rows, columns);

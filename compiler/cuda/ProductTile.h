@@ -17,15 +17,20 @@ namespace attn {
 
 /// What a contract stage computes, as tiles see it.
 struct ProductPlan {
+  using Value = mlir::Value;
+
   Contraction product;
   AxisList entries; ///< batch, and rows that extents of others depend on
   AxisList rows;    ///< of a tile
+  bool isRagged = false; ///< rows are those of all runs of a ragged axis, packed: the axis that it depends on, and itself
   AxisList columns; ///< outer columns, then the lane axis
   int64_t width = 0; ///< the lane axis' extent, where what follows needs whole rows along it; 0 elsewhere
 
   /// The widest such row.
   static constexpr int64_t mostWidth = 256;
 
+  /// How many rows an entry has, at most (i64).
+  Value rowCount(FunctionScope &f) const;
   /// Null with a reason when the stage is no product that tiles compute.
   static std::optional<ProductPlan> find(StageOp stage, const FrameLayout &layout, std::string &why);
 };
@@ -82,7 +87,7 @@ protected:
   Value base; ///< of shared memory (i32)
 
 private:
-  void emitTile(Values rowCounts, Value firstRow, Value firstColumn);
+  void emitTile(Values rowCounts, Value rowCount, Value firstRow, Value firstColumn);
 };
 
 } // namespace attn

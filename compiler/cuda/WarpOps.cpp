@@ -17,8 +17,17 @@ Value attn::laneIndex(FunctionScope &f) {
 }
 
 static Value shuffle(FunctionScope &f, Value value, Value operand, NVVM::ShflKind kind) {
-  return NVVM::ShflOp::create(f.builder(), f.loc(), value.getType(), i32(f, allLanes), value, operand,
-                              i32(f, warpLanes - 1), kind, UnitAttr());
+  OpBuilder &b = f.builder();
+  if (value.getType().isInteger(64)) { // By halves.
+    Type half = b.getI32Type();
+    auto wide = [&](Value part) -> Value { return arith::ExtUIOp::create(b, f.loc(), b.getI64Type(), shuffle(f, part, operand, kind)); };
+    Value upper = arith::TruncIOp::create(b, f.loc(), half, arith::ShRUIOp::create(b, f.loc(), value, f.i64(32)));
+    Value lower = arith::TruncIOp::create(b, f.loc(), half, value);
+    return arith::OrIOp::create(b, f.loc(), wide(lower), arith::ShLIOp::create(b, f.loc(), wide(upper), f.i64(32)));
+  }
+  // Of those that take a lower lane's value the first lanes clamp to 0, of others to the last.
+  int32_t last = kind == NVVM::ShflKind::up ? 0 : warpLanes - 1;
+  return NVVM::ShflOp::create(b, f.loc(), value.getType(), i32(f, allLanes), value, operand, i32(f, last), kind, UnitAttr());
 }
 
 Value attn::fromLane(FunctionScope &f, Value value, Value lane) {
@@ -28,6 +37,16 @@ Value attn::fromLane(FunctionScope &f, Value value, Value lane) {
 Value attn::joinLanes(FunctionScope &f, Value value, llvm::function_ref<Value(Value, Value)> join) {
   for (int32_t distance = warpLanes / 2; distance; distance /= 2)
     value = join(value, shuffle(f, value, i32(f, distance), NVVM::ShflKind::bfly));
+  return value;
+}
+
+Value attn::prefixSum(FunctionScope &f, Value value) {
+  Value lane = laneIndex(f);
+  for (int32_t distance = 1; distance < warpLanes; distance *= 2) {
+    Value before = shuffle(f, value, i32(f, distance), NVVM::ShflKind::up);
+    Value isThere = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::sge, lane, i32(f, distance));
+    value = f.add(value, arith::SelectOp::create(f.builder(), f.loc(), isThere, before, f.i64(0)));
+  }
   return value;
 }
 

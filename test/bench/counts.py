@@ -35,6 +35,7 @@ CASES = [
     ("latent", f"B=1,S=1,H=16,T={N}", 16 * N, 16 * N * (576 + 512)),
     ("exact", f"B=1,H=1,S={N},T={N}", triangle, triangle * 128),
     ("projection", "S=128,D=512,N=128", 128 * 128, 128 * 128 * 512),
+    ("projection_ragged", "B=64,D=512,N=128", 512 * 128, 512 * 128 * 512),  # 64 sequences with 512 rows in all
     ("projection_exact", "S=64,D=64,N=64", 64 * 64, 64 * 64 * 64),
 ]
 PRODUCT = 16 * 8 * 16  # multiply-adds of an mma.sync
