@@ -177,7 +177,7 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
         schedule.decodeChunk);
   if (schedule.route == Route::Halide)
     say("route halide: given; what is predicted is meant for both routes");
-  else if (isFlash)
+  else
     say("route mlir: vector code; which one is faster, only `attnc tune` can tell");
   say("predicted: {0:f2} times as long as the multiply-adds alone", predictedCost(schedule, facts, target));
   return lines;

@@ -74,6 +74,10 @@ struct PlanScalar {
 ///   select, and, or, where    as in the dialect: what is not asked for may be absent
 ///   term       score term `number`
 ///   mix        result `number`, normalised;  logsumexp
+///   product    the sum of a product
+///   reduced    reduction `number` of the plan
+///   rope       inputs: a value, cosines, sines; turned along `axis`. Of scalar `number` the axis is that of the pairs, which are
+///              interleaved where `integer` is 1, else halves
 /// or the name of a scalar operation: addf, cmpi.slt, exp, ...
 struct PlanNode {
   std::string op;
@@ -106,12 +110,20 @@ struct PlanMix {
 };
 
 /// A result: the value at each index of the tensor's dimensions, whose axes are named; "" is the only query of a stage
-/// without an axis of queries.
+/// without an axis of queries. A product's lie at `place`, indices and limits as those of a read.
 struct PlanStore {
   int64_t tensor = 0;
   int64_t value = 0;
   int64_t condition = -1;
   std::vector<std::string> dims;
+  std::vector<int64_t> place;
+  bool keepsAbsent = false; ///< absent elements are not written
+};
+
+/// Elements of a product's row joined along its lane axis: `kind` is sum, mean, max or min.
+struct PlanReduction {
+  std::string kind;
+  int64_t value = 0;
 };
 
 /// An axis and the scalar that is its extent.
@@ -125,19 +137,22 @@ enum class PlanPart {
   Tile,  ///< a tile of queries against all keys, in blocks; gives results
   Chunk, ///< few queries against a chunk of keys; gives for each query maximum, sum and mix of its weights
   Merge, ///< what chunks gave; gives results
+  Product, ///< some rows of a product by some of its columns; gives results
   Device ///< all queries against all keys on a device; gives results
 };
 
-/// An `attn.flash` stage: softmax(score) mixes values, over keys.
+/// An `attn.flash` stage: softmax(score) mixes values, over keys. Or a matrix product with what follows it: `queries` are its
+/// rows, and its only term's sides are a row's element and a column's.
 struct StagePlan {
   /// The function that runs one task.
   std::string symbol;
   PlanPart part = PlanPart::Tile;
   /// Tile: a register block has vectors of lanes queries by rows keys. Chunk: vectors of lanes lie along a width, for
   /// `queryTile` queries, and `rows` keys are scored at once. Device: blocks of `queryTile` threads, each of which has
-  /// one query, and scores `rows` keys, or mixes as many elements of a width, at a time.
+  /// one query, and scores `rows` keys, or mixes as many elements of a width, at a time. Product: a register block has `rows`
+  /// rows by vectors of lanes along the last axis of columns; a task has at most `queryTile` rows.
   int64_t lanes = 0, vectors = 0, rows = 0, queryTile = 0;
-  /// Keys of a block, of a chunk a part whose sums stay in registers.
+  /// Keys of a block, of a chunk a part whose sums stay in registers. Product: what a sum adds in registers.
   int64_t keyTile = 0;
   /// Chunk: keys of a task.
   int64_t chunk = 0;
@@ -146,6 +161,10 @@ struct StagePlan {
   std::vector<std::string> tasks;
   std::vector<PlanAxis> queries;
   PlanAxis key;
+  /// Product: axes of columns and those that are summed over, row-major; the place along the latter is that of the term's `over`.
+  std::vector<PlanAxis> columns, depth;
+  /// Product: in an order in which each reads earlier ones alone.
+  std::vector<PlanReduction> reductions;
   std::vector<PlanScalar> scalars;
   std::vector<PlanTensor> tensors;
   std::vector<PlanNode> nodes;

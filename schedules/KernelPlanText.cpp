@@ -18,6 +18,7 @@ LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanTerm)
 LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanMix)
 LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanRange)
 LLVM_YAML_IS_SEQUENCE_VECTOR(attn::PlanStore)
+LLVM_YAML_IS_FLOW_SEQUENCE_VECTOR(attn::PlanReduction)
 
 namespace llvm::yaml {
 
@@ -41,6 +42,7 @@ struct ScalarEnumerationTraits<PlanPart> {
     io.enumCase(part, "tile", PlanPart::Tile);
     io.enumCase(part, "chunk", PlanPart::Chunk);
     io.enumCase(part, "merge", PlanPart::Merge);
+    io.enumCase(part, "product", PlanPart::Product);
     io.enumCase(part, "device", PlanPart::Device);
   }
 };
@@ -172,7 +174,18 @@ struct MappingTraits<PlanStore> {
     io.mapRequired("value", store.value);
     io.mapOptional("condition", store.condition, int64_t(-1));
     io.mapOptional("dims", store.dims);
+    io.mapOptional("place", store.place);
+    io.mapOptional("keeps_absent", store.keepsAbsent, false);
   }
+};
+
+template <>
+struct MappingTraits<PlanReduction> {
+  static void mapping(IO &io, PlanReduction &reduction) {
+    io.mapRequired("kind", reduction.kind);
+    io.mapRequired("value", reduction.value);
+  }
+  static const bool flow = true;
 };
 
 template <>
@@ -188,12 +201,16 @@ struct MappingTraits<StagePlan> {
     io.mapOptional("chunk", plan.chunk, int64_t());
     io.mapOptional("tasks", plan.tasks);
     io.mapOptional("queries", plan.queries);
-    io.mapRequired("key", plan.key);
+    if (plan.part != PlanPart::Product)
+      io.mapRequired("key", plan.key);
+    io.mapOptional("columns", plan.columns);
+    io.mapOptional("depth", plan.depth);
+    io.mapOptional("reductions", plan.reductions);
     io.mapOptional("scalars", plan.scalars);
     io.mapOptional("tensors", plan.tensors);
     io.mapOptional("nodes", plan.nodes);
     io.mapOptional("terms", plan.terms);
-    io.mapRequired("score", plan.score);
+    io.mapOptional("score", plan.score, int64_t());
     io.mapOptional("query_factor", plan.queryFactor, int64_t(-1));
     io.mapOptional("mask", plan.mask, int64_t(-1));
     io.mapOptional("ranges", plan.ranges);

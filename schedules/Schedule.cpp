@@ -137,8 +137,8 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
   for (auto [name, value] : ofDecode) // 0: no decode form.
     if (value < 0 || value > largestField)
       return refused(llvm::formatv("{0} {1} is not between 0 and {2}", name, value, largestField));
-  if (schedule.route == Route::Halide && (facts.kind != StageShape::Flash || target.isCuda()))
-    return refused("route halide is for flash stages on processors");
+  if (schedule.route == Route::Halide && (facts.kind == StageShape::Nest || target.isCuda()))
+    return refused("route halide is for flash and contract stages on processors");
   if (target.hasDevice() && facts.kind == StageShape::Flash)
     return checkDevice(schedule, target);
   if (llvm::Error error = checkRegisters(schedule, target))

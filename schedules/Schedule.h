@@ -42,7 +42,7 @@ struct Schedule {
   int64_t decodeQueries = 0;
   /// Flash: keys that one task of the decode form reads. Others do not read it.
   int64_t decodeChunk = 0;
-  /// Flash: who generates its code. Others do not read it.
+  /// Flash and contract: who generates its code. A nest does not read it.
   Route route = Route::Unsaid;
 
   bool operator==(const Schedule &other) const;

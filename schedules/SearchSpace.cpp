@@ -78,6 +78,16 @@ static void addBlocks(Variants &variants) {
     }
 }
 
+static void addFlashTiles(Variants &variants) {
+  const Schedule &from = variants.from;
+  for (int64_t blocks : {1, 2, 3, 4, 5, 6, 8, 12, 16})
+    variants.add(&Schedule::queryTile, blocks * from.lanes * from.vectors);
+  for (int64_t queries : {0, 1, 2, 4, 8, 16, 24, 32, 64})
+    variants.add(&Schedule::decodeQueries, queries);
+  for (int64_t chunk : {64, 128, 256, 512, 1024, 2048})
+    variants.add(&Schedule::decodeChunk, chunk);
+}
+
 std::vector<Schedule> attn::variants(const Schedule &from, const StageFacts &facts, const Target &target) {
   Variants variants(from, facts, target);
   if (facts.kind == StageShape::Nest)
@@ -85,17 +95,11 @@ std::vector<Schedule> attn::variants(const Schedule &from, const StageFacts &fac
   addBlocks(variants);
   for (int64_t blocks : {2, 4, 6, 8, 10, 12, 16, 24, 32, 48, 64, 128})
     variants.add(&Schedule::keyTile, blocks * from.rows);
-  if (facts.kind == StageShape::Contract) {
+  if (facts.kind == StageShape::Contract)
     for (int64_t depth : {64, 128, 256, 512, 1024, 2048})
       variants.add(&Schedule::depthTile, depth);
-    return variants.take();
-  }
-  for (int64_t blocks : {1, 2, 3, 4, 5, 6, 8, 12, 16})
-    variants.add(&Schedule::queryTile, blocks * from.lanes * from.vectors);
-  for (int64_t queries : {0, 1, 2, 4, 8, 16, 24, 32, 64})
-    variants.add(&Schedule::decodeQueries, queries);
-  for (int64_t chunk : {64, 128, 256, 512, 1024, 2048})
-    variants.add(&Schedule::decodeChunk, chunk);
+  else
+    addFlashTiles(variants);
   std::vector<Schedule> all = variants.take();
   if (facts.hasRoutes) {
     Schedule other = from;

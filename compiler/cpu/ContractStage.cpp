@@ -53,8 +53,26 @@ Value ContractPlan::stripRows(FunctionScope &f) const {
   return f.mul(f.ceilDiv(wanted, f.i64(rows)), f.i64(rows));
 }
 
+int64_t ContractPlan::mostStripRows() const { return llvm::alignTo(std::max(mostRows, leastRows), rows); }
+
 Value ContractPlan::stripCount(FunctionScope &f) const {
   return f.ceilDiv(extentOf(f, product.rows), stripRows(f));
+}
+
+Value ContractPlan::taskCount(FunctionScope &f) const {
+  return f.mul(extentOf(f, product.batch), f.mul(stripCount(f), groupCount(f)));
+}
+
+ContractPlan::Part ContractPlan::partOf(FunctionScope &f, Value task) const {
+  FunctionScope::Values counts;
+  for (StringAttr axis : product.batch)
+    counts.push_back(f.extent(axis));
+  counts.push_back(stripCount(f));
+  counts.push_back(groupCount(f));
+  FunctionScope::Values indices = splitTask(f, task, counts);
+  Value rows = stripRows(f), first = f.mul(indices[product.batch.size()], rows);
+  Value end = f.min(f.add(first, rows), extentOf(f, product.rows));
+  return {FunctionScope::Values(ArrayRef(indices).take_front(product.batch.size())), first, end, indices.back()};
 }
 
 Value ContractPlan::depthStep(FunctionScope &f) const {
@@ -96,9 +114,7 @@ public:
   LogicalResult prepare(const FrameLayout &layout) override;
 
   Value emitTaskCount(FunctionScope &f) override {
-    if (nest)
-      return nest->emitTaskCount(f);
-    return f.mul(plan.extentOf(f, plan.product.batch), f.mul(plan.stripCount(f), plan.groupCount(f)));
+    return nest ? nest->emitTaskCount(f) : plan.taskCount(f);
   }
   Value emitScratchBytes(FunctionScope &f) override {
     return nest ? nest->emitScratchBytes(f) : f.mul(ContractScratch(f, plan).size, f.i64(4));
@@ -114,18 +130,16 @@ private:
 };
 } // namespace
 
-LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
-  std::string why;
+std::optional<ContractPlan> ContractPlan::of(StageOp stage, const FrameLayout &layout, std::string &why) {
   std::optional<Contraction> found = Contraction::find(stage, layout, why);
   if (found && llvm::any_of(valueType(found->right).getAxes(), [&](StringAttr a) { return layout.isRagged(a); })) {
     why = "its columns are ragged";
     found.reset();
   }
-  if (!found) {
-    remarkMissed(stage.getLoc(), "this contraction is computed point by point", why);
-    nest = makeNestLowering(stage);
-    return nest->prepare(layout);
-  }
+  if (!found)
+    return std::nullopt;
+  ScheduleAttr schedule = stage.getSchedule();
+  ContractPlan plan;
   plan.product = *found;
   llvm::append_range(plan.writes, stage.getBody().getOps<WriteOp>());
   plan.lanes = schedule.getLanes();
@@ -138,7 +152,18 @@ LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
   for (StringAttr axis : found->rows)
     known *= constantExtent(layout.getSignature(), axis).value_or(1);
   plan.fewRows = known > mostFewRows ? 0 : std::min(mostFewRows, plan.rows);
-  return success();
+  return plan;
+}
+
+LogicalResult ContractLowering::prepare(const FrameLayout &layout) {
+  std::string why;
+  if (std::optional<ContractPlan> found = ContractPlan::of(stage, layout, why)) {
+    plan = std::move(*found);
+    return success();
+  }
+  remarkMissed(stage.getLoc(), "this contraction is computed point by point", why);
+  nest = makeNestLowering(stage);
+  return nest->prepare(layout);
 }
 
 std::unique_ptr<StageLowering> attn::makeContractLowering(StageOp stage) {

@@ -30,6 +30,9 @@ struct ContractPlan {
   int64_t depthTile;      ///< points in a panel, about
   int64_t fewRows;        ///< up to so many rows a panel may be read in place; 0: never
 
+  /// How a stage that is a product is cut; nothing, and why, where it is none.
+  static std::optional<ContractPlan> of(StageOp stage, const FrameLayout &layout, std::string &why);
+
   int64_t width() const { return lanes * vectors; }
   Value extentOf(FunctionScope &f, llvm::ArrayRef<mlir::StringAttr> axes) const;
   /// Whether what follows the product needs whole rows along the lane axis.
@@ -42,7 +45,16 @@ struct ContractPlan {
   Value groupCount(FunctionScope &f) const;
   Value groupWidth(FunctionScope &f) const { return f.mul(groupPanels(f), f.i64(width())); }
   Value stripRows(FunctionScope &f) const;
+  /// Which has at most so many.
+  int64_t mostStripRows() const;
   Value stripCount(FunctionScope &f) const;
+  Value taskCount(FunctionScope &f) const;
+  /// What a task computes: rows [first, end) by a group of panels.
+  struct Part {
+    FunctionScope::Values batch; ///< indices of the batch axes
+    Value firstRow, endRow, group;
+  };
+  Part partOf(FunctionScope &f, Value task) const;
   /// Indices of the first depth axis in a panel, and how many panels they make.
   Value depthStep(FunctionScope &f) const;
   Value depthBlocks(FunctionScope &f) const;

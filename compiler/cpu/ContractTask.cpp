@@ -310,18 +310,12 @@ void ContractTask::emitGroup(Value group) {
 }
 
 LogicalResult ContractTask::emit(Value task) {
-  Values counts;
-  for (StringAttr axis : shape.batch)
-    counts.push_back(f.extent(axis));
-  counts.push_back(plan.stripCount(f));
-  counts.push_back(plan.groupCount(f));
-  Values indices = splitTask(f, task, counts);
-  batch.assign(indices.begin(), indices.begin() + shape.batch.size());
+  ContractPlan::Part part = plan.partOf(f, task);
+  batch = part.batch;
   for (auto [axis, index] : llvm::zip(shape.batch, batch))
     x.bind(axis, index);
-  Value rows = plan.stripRows(f);
-  firstRow = f.mul(indices[shape.batch.size()], rows);
-  endRow = f.min(f.add(firstRow, rows), plan.extentOf(f, shape.rows));
-  emitGroup(indices.back());
+  firstRow = part.firstRow;
+  endRow = part.endRow;
+  emitGroup(part.group);
   return failure(x.failed());
 }

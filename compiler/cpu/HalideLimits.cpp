@@ -24,6 +24,8 @@ public:
         within(access.strides[factor], mostElements);
         within(f.extent(access.factors[factor]), mostElements);
       }
+    if (plan.part == PlanPart::Product)
+      return addProduct(plan);
     bool onDevice = plan.part == PlanPart::Device;
     for (const PlanTensor &tensor : plan.tensors) // A copy is addressed as a whole.
       if (onDevice)
@@ -56,6 +58,19 @@ private:
       count = f.min(f.mul(count, along), f.i64(mostElements));
     }
     return count;
+  }
+
+  /// Rows, slots and the depth are counted together; a task's panel, rows and sums lie in memory.
+  void addProduct(const StagePlan &plan) {
+    for (const std::vector<PlanAxis> *axes : {&plan.queries, &plan.columns, &plan.depth}) {
+      Value count = f.i64(1);
+      for (const PlanAxis &axis : *axes)
+        count = f.min(f.mul(count, f.min(extent(axis.name), f.i64(mostAlongAxis))), f.i64(mostElements));
+      within(count, mostElements / 2);
+    }
+    int64_t block = plan.lanes * plan.vectors;
+    Value lane = f.min(extent(plan.columns.back().name), f.i64(mostAlongAxis)); // Whole rows, as many as fill blocks.
+    within(f.mul(f.add(lane, f.i64(block)), f.i64(plan.vectors * (plan.queryTile + plan.rows))), mostElements);
   }
 
   Value elementsOf(const Access &access) {

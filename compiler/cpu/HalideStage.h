@@ -11,6 +11,8 @@
 namespace attn {
 
 std::unique_ptr<StageLowering> makeHalideLowering(StageOp stage);
+/// Of a contract stage.
+std::unique_ptr<StageLowering> makeHalideProductLowering(StageOp stage);
 
 /// Whether what a call is given fits the 32 bits that Halide counts in (i1).
 mlir::Value emitFits(FunctionScope &f, llvm::ArrayRef<StageOp> stages);

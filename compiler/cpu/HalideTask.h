@@ -58,12 +58,14 @@ public:
   FunctionScope::Values scalars();
   /// The buffer of a result, for queries.
   Value result(const PlanStore &store, Queries queries);
+  /// The buffer of all of a result that the task does not fix.
+  Value result(const PlanStore &store) { return describe(plan.tensors[store.tensor], nullptr, {}); }
   /// A buffer of f32, or of one i64; dimensions begin with the innermost.
   Value floats(Value address, llvm::ArrayRef<Dim> dims);
   Value integer(Value address);
   /// Memory of the function's own, at its top.
   Value allocate(int64_t bytes);
-  /// The keys [first, end) that any of the queries sees; empty: end <= first.
+  /// The keys [first, end) that any of the queries sees; empty: end <= first. Of a flash.
   std::pair<Value, Value> keysSeenBy(Queries queries);
   /// i32.
   Value narrow(Value value) { return mlir::arith::TruncIOp::create(b, f.loc(), b.getI32Type(), value); }

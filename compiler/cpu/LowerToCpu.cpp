@@ -61,7 +61,7 @@ public:
 private:
   static std::unique_ptr<StageLowering> makeLowering(StageOp stage) {
     if (stage->hasAttr("plans"))
-      return makeHalideLowering(stage);
+      return stage.getKind() == StageKind::Contract ? makeHalideProductLowering(stage) : makeHalideLowering(stage);
     switch (stage.getKind()) {
     case StageKind::Flash:
       return makeFlashLowering(stage);

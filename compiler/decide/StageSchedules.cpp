@@ -98,7 +98,7 @@ std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
   std::vector<StageSchedule> all;
   module.walk([&](StageOp stage) {
     ScheduleAttr s = stage.getSchedule();
-    Route route = stage.getKind() != StageKind::Flash ? Route::Unsaid : stage->hasAttr("plans") ? Route::Halide : Route::Mlir;
+    Route route = stage.getKind() == StageKind::Nest ? Route::Unsaid : stage->hasAttr("plans") ? Route::Halide : Route::Mlir;
     auto name = stage->getAttrOfType<StringAttr>("name");
     all.push_back({Signature(Signature::around(stage)).name.str(), name ? name.str() : "", stageShape(stage.getKind()),
                    {s.getLanes(), s.getVectors(), s.getRows(), s.getQueryTile(), s.getKeyTile(), s.getDepthTile(),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/halide/Passes.h"
 #include "compiler/halide/Plan.h"
+#include "compiler/halide/ProductPlan.h"
 #include "schedules/KernelPlanText.h"
 #include "schedules/Target.h"
 #include "schedules/halide/CompileStage.h"
@@ -45,9 +46,11 @@ struct ChooseRoute : attn::impl::ChooseRouteBase<ChooseRoute> {
 
   /// Where the module leaves the choice open, the stage's schedule makes it.
   bool takesHalide(StageOp stage) const {
+    if (onDevice)
+      return stage.getKind() == StageKind::Flash;
     StringAttr own = stage.getSchedule().getRoute();
-    bool isWanted = onDevice || (route == "auto" ? own && own == "halide" : route == "halide");
-    return isWanted && stage.getKind() == StageKind::Flash;
+    bool isWanted = route == "auto" ? own && own == "halide" : route == "halide";
+    return isWanted && (stage.getKind() == StageKind::Flash || (stage.getKind() == StageKind::Contract && isProduct(stage)));
   }
 
   void fail(const Twine &why) {

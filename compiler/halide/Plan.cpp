@@ -5,6 +5,7 @@
 #include "compiler/cpu/DecodeForm.h"
 #include "compiler/cpu/FlashDecode.h"
 #include "compiler/halide/PlanExpressions.h"
+#include "compiler/halide/ProductPlan.h"
 #include "dialects/attn/FlashWeights.h"
 
 using namespace mlir;
@@ -35,8 +36,6 @@ public:
   }
 
 private:
-  static llvm::Error cannotSay(const llvm::Twine &what) { return llvm::createStringError(what); }
-
   /// Sets a field to the node of a value.
   llvm::Error set(int64_t &field, Value value) {
     llvm::Expected<int64_t> node = expressions.node(value);
@@ -124,7 +123,7 @@ private:
       expressions.give(term, "term", term.getArgNumber());
     FlashScore score(flash, axes);
     // A factor that is absent somewhere makes the score absent, not 0.
-    if (score.queryFactor && !mayBeAbsent(score.queryFactor))
+    if (score.queryFactor && !expressions.mayBeAbsent(score.queryFactor))
       if (llvm::Error error = set(plan.queryFactor, score.queryFactor))
         return error;
     if (flash.getMask())
@@ -134,21 +133,6 @@ private:
       if (llvm::Error error = set(plan.sink, flash.getSink()))
         return error;
     return set(plan.score, flash.getScore());
-  }
-
-  /// Whether something in the pointwise part of the value may be absent, an element out of range too.
-  bool mayBeAbsent(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (isa<WhereOp>(op))
-      return true;
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      SmallVector<ExtentAttr> factors = read.getRef().getType().getFactors();
-      for (auto [index, factor] : llvm::zip(read.getIndices(), factors))
-        if (!expressions.ownAxis(index, factor))
-          return true;
-      return false;
-    }
-    return llvm::any_of(op->getOperands(), [&](Value operand) { return mayBeAbsent(operand); });
   }
 
   llvm::Error addRanges() {
@@ -225,16 +209,7 @@ private:
     // A stage without an axis of queries has one query.
     if (plan.queries.empty())
       store.dims.insert(store.dims.begin(), "");
-    return checkKind(write);
-  }
-
-  /// Stored integers are rounded and saturated, which plans do not say.
-  static llvm::Error checkKind(WriteOp write) {
-    bool isFloat = valueType(write.getValue()).isFloat();
-    Type stored = write.getRef().getType().getElementType();
-    if (isFloat && isa<FloatType>(stored) && !valueType(write.getValue()).getElementType().isF64())
-      return llvm::Error::success();
-    return cannotSay("a result that is no float of its own stage");
+    return checkStored(write);
   }
 
   StageOp stage;
@@ -247,8 +222,8 @@ private:
 } // namespace
 
 llvm::Expected<std::vector<StagePlan>> attn::makePlans(StageOp stage, llvm::StringRef symbol, bool onDevice) {
-  if (stage.getKind() != StageKind::Flash)
-    return llvm::createStringError("only attentions have plans");
+  if (stage.getKind() == StageKind::Contract)
+    return makeProductPlan(stage, symbol);
   FlashOp flash = *stage.getBody().getOps<FlashOp>().begin();
   Signature signature(Signature::around(stage));
   std::string why;

@@ -11,7 +11,8 @@
 
 namespace attn {
 
-/// The plans of a flash stage, one for each form that it needs: a tile, a chunk; or one for a device. An error says what a plan cannot say.
+/// The plans of a stage, one for each form that it needs: of a flash a tile and a chunk, or one for a device; of a product one.
+/// An error says what a plan cannot say.
 /// The functions that will run their tasks have names that begin with `symbol`.
 llvm::Expected<std::vector<StagePlan>> makePlans(StageOp stage, llvm::StringRef symbol, bool onDevice);
 

@@ -9,7 +9,14 @@
 using namespace mlir;
 using namespace attn;
 
-static llvm::Error cannotSay(const llvm::Twine &what) { return llvm::createStringError(what); }
+llvm::Error attn::cannotSay(const llvm::Twine &what) { return llvm::createStringError(what); }
+
+llvm::Error attn::checkStored(WriteOp write) {
+  Type value = valueType(write.getValue()).getElementType(), stored = write.getRef().getType().getElementType();
+  if (isa<FloatType>(value) && !value.isF64() && (isa<FloatType>(stored) || stored.isInteger(8)))
+    return llvm::Error::success();
+  return cannotSay("a result that is no float, or is stored as an integer of more than 8 bits");
+}
 
 static std::optional<PlanElement> elementOf(Type type) {
   if (type.isF32())
@@ -125,8 +132,10 @@ llvm::Expected<int64_t> PlanExpressions::translate(Value value) {
       .Case([&](AndOp op) { return add({"and", kind, "", 0, 0, 0, {}}, op->getOperands()); })
       .Case([&](OrOp op) { return add({"or", kind, "", 0, 0, 0, {}}, op->getOperands()); })
       .Case([&](WhereOp op) { return add({"where", kind, "", 0, 0, 0, {}}, op->getOperands()); })
+      .Case([&](RopeOp op) { return translateRope(op); })
+      .Case([&](ReduceOp op) { return translateReduce(op); })
       .Default([&](Operation *op) -> Made {
-        return cannotSay(op->getName().stripDialect() + " inside an attention");
+        return cannotSay(op->getName().stripDialect() + (isProduct() ? " beside a product" : " inside an attention"));
       });
 }
 
@@ -194,7 +203,7 @@ StringAttr PlanExpressions::ownAxis(Value index, ExtentAttr factor) const {
   return own && covers(layout.getSignature(), factor, own.getAxisAttr()) ? own.getAxisAttr() : StringAttr();
 }
 
-llvm::Expected<int64_t> PlanExpressions::tensor(Value ref, ValueRange indices) {
+llvm::Expected<PlanTensor> PlanExpressions::describe(Value ref, ValueRange indices) {
   auto type = cast<RefType>(ref.getType());
   PlanTensor made;
   if (auto buffer = ref.getDefiningOp<BufferOp>()) {
@@ -215,6 +224,10 @@ llvm::Expected<int64_t> PlanExpressions::tensor(Value ref, ValueRange indices) {
     else
       made.factors.push_back(i);
   }
+  return made;
+}
+
+int64_t PlanExpressions::numberOf(const PlanTensor &made) {
   auto known = llvm::find_if(plan.tensors, [&](const PlanTensor &other) { return other.sees(made); });
   if (known != plan.tensors.end())
     return known - plan.tensors.begin();
@@ -224,6 +237,13 @@ llvm::Expected<int64_t> PlanExpressions::tensor(Value ref, ValueRange indices) {
     for (int64_t factor : made.factors)
       scalar({PlanNumber::Factor, "", made.ref, factor, PlanElement::I64});
   return int64_t(plan.tensors.size()) - 1;
+}
+
+llvm::Expected<int64_t> PlanExpressions::tensor(Value ref, ValueRange indices) {
+  llvm::Expected<PlanTensor> made = describe(ref, indices);
+  if (!made)
+    return made.takeError();
+  return numberOf(*made);
 }
 
 llvm::Expected<int64_t> PlanExpressions::translateRead(ReadOp read) {
@@ -239,19 +259,81 @@ llvm::Expected<int64_t> PlanExpressions::translateRead(ReadOp read) {
   llvm::Expected<int64_t> made = tensor(read.getRef(), read.getIndices());
   if (!made)
     return made.takeError();
-  PlanNode result{"read", kind, "", *made, 0, 0, {}};
-  SmallVector<ExtentAttr> factors = read.getRef().getType().getFactors();
-  SmallVector<int64_t> limits;
+  auto inputs = place(*made, read.getRef(), read.getIndices());
+  if (!inputs)
+    return inputs.takeError();
+  return push({"read", kind, "", *made, 0, 0, std::move(*inputs)});
+}
+
+llvm::Expected<std::vector<int64_t>> PlanExpressions::place(int64_t tensor, Value ref, ValueRange indices) {
+  std::vector<int64_t> inputs, limits;
+  SmallVector<ExtentAttr> factors = cast<RefType>(ref.getType()).getFactors();
   // By number: nodes and tensors move while more of them are made.
-  for (int64_t factor : std::vector<int64_t>(plan.tensors[*made].factors)) {
-    llvm::Expected<int64_t> index = node(read.getIndices()[factor]);
+  for (int64_t factor : std::vector<int64_t>(plan.tensors[tensor].factors)) {
+    llvm::Expected<int64_t> index = node(indices[factor]);
     if (!index)
       return index.takeError();
-    result.inputs.push_back(*index);
-    bool isWithin = bool(ownAxis(read.getIndices()[factor], factors[factor]));
-    PlanRef ref = plan.tensors[*made].ref;
-    limits.push_back(isWithin ? -1 : scalar({PlanNumber::Factor, "", ref, factor, PlanElement::I64}));
+    inputs.push_back(*index);
+    bool isWithin = bool(ownAxis(indices[factor], factors[factor]));
+    limits.push_back(isWithin ? -1 : scalar({PlanNumber::Factor, "", plan.tensors[tensor].ref, factor, PlanElement::I64}));
   }
-  llvm::append_range(result.inputs, limits);
-  return push(std::move(result));
+  llvm::append_range(inputs, limits);
+  return inputs;
+}
+
+bool PlanExpressions::mayBeAbsent(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (isa<WhereOp>(op))
+    return true;
+  if (auto read = dyn_cast<ReadOp>(op)) {
+    SmallVector<ExtentAttr> factors = read.getRef().getType().getFactors();
+    return llvm::any_of(llvm::zip(read.getIndices(), factors),
+                        [&](auto pair) { return !ownAxis(std::get<0>(pair), std::get<1>(pair)); });
+  }
+  return llvm::any_of(op->getOperands(), [&](Value operand) { return mayBeAbsent(operand); });
+}
+
+//===----------------------------------------------------------------------===//
+// What follows a product
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<int64_t> PlanExpressions::translateRope(RopeOp rope) {
+  if (!isProduct())
+    return cannotSay("rope inside an attention");
+  PlanNode made{"rope", PlanKind::F32, rope.getOver().str(), extentScalar(rope.getPairAxisAttr()), 0, 0, {}};
+  made.integer = rope.getPairs() == Pairs::Interleaved;
+  return add(std::move(made), {rope.getValue(), rope.getCos(), rope.getSin()});
+}
+
+llvm::Expected<int64_t> PlanExpressions::translateReduce(ReduceOp reduce) {
+  if (!isProduct())
+    return cannotSay("reduce inside an attention");
+  if (mayBeAbsent(reduce.getValue()))
+    return cannotSay("a reduction of what may be absent");
+  llvm::Expected<int64_t> value = node(reduce.getValue());
+  if (!value)
+    return value.takeError();
+  plan.reductions.push_back({stringifyReduction(reduce.getKind()).str(), *value});
+  return push({"reduced", PlanKind::F32, "", int64_t(plan.reductions.size()) - 1, 0, 0, {}});
+}
+
+llvm::Expected<int64_t> PlanExpressions::readRun(ReadOp read, ArrayRef<StringAttr> axes, llvm::StringRef run) {
+  llvm::Expected<PlanTensor> made = describe(read.getRef(), read.getIndices());
+  if (!made)
+    return made.takeError();
+  std::vector<int64_t> inputs, factors;
+  for (int64_t factor : made->factors) {
+    StringAttr axis = read.getIndices()[factor].getDefiningOp<IndexOp>().getAxisAttr();
+    if (llvm::is_contained(axes.drop_back(), axis))
+      continue;
+    llvm::Expected<int64_t> index = axis == axes.back() ? push({"index", PlanKind::I64, run.str(), 0, 0, 0, {}})
+                                                        : node(read.getIndices()[factor]);
+    if (!index)
+      return index.takeError();
+    inputs.push_back(*index);
+    factors.push_back(factor);
+  }
+  made->factors = factors;
+  inputs.resize(2 * inputs.size(), -1);
+  return push({"read", PlanKind::F32, "", numberOf(*made), 0, 0, std::move(inputs)});
 }

@@ -12,6 +12,11 @@
 
 namespace attn {
 
+/// An error that says what a plan cannot say.
+llvm::Error cannotSay(const llvm::Twine &what);
+/// Whether plans say how what is written is rounded: a float to one, or to 8 bits.
+llvm::Error checkStored(WriteOp write);
+
 class PlanExpressions {
 public:
   /// `layout` is that of the stage's kernel; tasks fix the indices of the axes that `plan.tasks` names.
@@ -26,14 +31,25 @@ public:
   int64_t extentScalar(mlir::StringAttr axis);
   /// A tensor of the plan for a ref of which the tasks fix some factors.
   llvm::Expected<int64_t> tensor(mlir::Value ref, mlir::ValueRange indices);
+  /// A read along a run of elements that several of its axes make: only the last of them has an index, the node "index" of `run`.
+  llvm::Expected<int64_t> readRun(ReadOp read, llvm::ArrayRef<mlir::StringAttr> axes, llvm::StringRef run);
+  /// The place of an element of the tensor: its indices, and then for each its limit, -1 where it lies within.
+  llvm::Expected<std::vector<int64_t>> place(int64_t tensor, mlir::Value ref, mlir::ValueRange indices);
+  /// Whether something in the pointwise part of the value may be absent, an element out of range too.
+  bool mayBeAbsent(mlir::Value value) const;
   bool isFixed(mlir::StringAttr axis) const { return llvm::is_contained(plan.tasks, axis.getValue()); }
   /// Whether an index is that of an axis, which lies within the factor.
   mlir::StringAttr ownAxis(mlir::Value index, ExtentAttr factor) const;
 
 private:
+  bool isProduct() const { return plan.part == PlanPart::Product; }
+  llvm::Expected<PlanTensor> describe(mlir::Value ref, mlir::ValueRange indices);
+  int64_t numberOf(const PlanTensor &tensor);
   llvm::Expected<int64_t> translate(mlir::Value value);
   llvm::Expected<int64_t> translateMap(MapOp map);
   llvm::Expected<int64_t> translateRead(ReadOp read);
+  llvm::Expected<int64_t> translateRope(RopeOp rope);
+  llvm::Expected<int64_t> translateReduce(ReduceOp reduce);
   llvm::Expected<int64_t> add(PlanNode node, mlir::ValueRange inputs);
   llvm::Expected<int64_t> scalarNode(mlir::Operation &op, llvm::DenseMap<mlir::Value, int64_t> &scalars);
   int64_t scalar(PlanScalar scalar, PlanKind kind = PlanKind::I64);

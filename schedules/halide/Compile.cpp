@@ -8,6 +8,7 @@
 #include "schedules/halide/Decode.h"
 #include "schedules/halide/Device.h"
 #include "schedules/halide/Flash.h"
+#include "schedules/halide/Product.h"
 #include "schedules/halide/Scratch.h"
 #include <cstdlib>
 #include <fstream>
@@ -64,7 +65,7 @@ struct TemporaryFile {
 };
 } // namespace
 
-static std::unique_ptr<FlashParts> makePipeline(const StagePlan &plan) {
+static std::unique_ptr<StageParts> makePipeline(const StagePlan &plan) {
   switch (plan.part) {
   case PlanPart::Tile:
     return std::make_unique<FlashPipeline>(plan);
@@ -72,6 +73,8 @@ static std::unique_ptr<FlashParts> makePipeline(const StagePlan &plan) {
     return std::make_unique<ChunkPipeline>(plan);
   case PlanPart::Merge:
     return std::make_unique<MergePipeline>(plan);
+  case PlanPart::Product:
+    return std::make_unique<ProductPipeline>(plan);
   case PlanPart::Device:
     return std::make_unique<DevicePipeline>(plan);
   }
@@ -79,7 +82,7 @@ static std::unique_ptr<FlashParts> makePipeline(const StagePlan &plan) {
 }
 
 /// A function of the plan's scalars that says what a task allocates.
-static void appendScratch(Halide::Module &module, FlashParts &parts, const std::string &symbol) {
+static void appendScratch(Halide::Module &module, StageParts &parts, const std::string &symbol) {
   Halide::Func bytes("bytes");
   bytes() = scratchBytes(module.get_function_by_name(symbol), parts);
   std::vector<Halide::Argument> scalars(parts.stageInputs().scalars.begin(), parts.stageInputs().scalars.end());
@@ -89,7 +92,7 @@ static void appendScratch(Halide::Module &module, FlashParts &parts, const std::
 }
 
 static std::string generate(const StagePlan &plan, const HalideMachine &machine, HalideOutput output) {
-  std::unique_ptr<FlashParts> parts = makePipeline(plan);
+  std::unique_ptr<StageParts> parts = makePipeline(plan);
   parts->schedule();
   Halide::Pipeline pipeline = parts->pipeline();
   if (output == HalideOutput::Schedule) {

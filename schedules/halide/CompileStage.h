@@ -23,6 +23,7 @@ enum class HalideOutput {
   ///   tile   tensors that are read, scalars as i64, first block, blocks
   ///   chunk  tensors, scalars, first key, keys; results are maximum, sum and mixes
   ///   merge  maximum, sum and mixes of chunks, tensors, scalars, chunks
+  ///   product tensors, scalars, first row, rows, first slot, slots, whether there is a whole slot (bool)
   ///   device tensors, scalars; not 0: an error, which halide_error was told
   /// and, with `.scratch` behind its name, `int(null, scalars, bytes)`: what the function allocates, as a buffer of an i64.
   Bitcode,

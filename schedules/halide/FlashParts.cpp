@@ -27,31 +27,9 @@ std::vector<Expr> attn::mergedStates(const std::vector<Expr> &one, const std::ve
   return merged;
 }
 
-bool FlashParts::isStored(size_t tensor) const {
-  return std::any_of(plan.stores.begin(), plan.stores.end(),
-                     [&](const PlanStore &store) { return store.tensor == int64_t(tensor); });
-}
-
-std::vector<Argument> FlashParts::inputArguments() const {
-  std::vector<Argument> all;
-  for (size_t i = 0; i < inputs.tensors.size(); ++i)
-    if (!isStored(i))
-      all.push_back(inputs.tensors[i]);
-  for (const Param<int64_t> &scalar : inputs.scalars)
-    all.push_back(scalar);
-  return all;
-}
-
 //===----------------------------------------------------------------------===//
 // Points
 //===----------------------------------------------------------------------===//
-
-Expr FlashParts::queryCount() const {
-  Expr count = 1;
-  for (const PlanAxis &axis : plan.queries)
-    count = count * inputs.extent(axis.extent);
-  return count;
-}
 
 Expr FlashParts::withinQueries(const Expr &query) const {
   return plan.queries.empty() ? Expr(0) : max(min(likely(query), queryCount() - 1), 0);
@@ -59,12 +37,8 @@ Expr FlashParts::withinQueries(const Expr &query) const {
 
 Points FlashParts::pointsAt(const Expr &query, const Expr &key) const {
   Points points(plan, inputs);
-  Expr number = query;
-  for (size_t i = plan.queries.size(); query.defined() && i-- > 0;) {
-    Expr extent = inputs.extent(plan.queries[i].extent);
-    points.bind(plan.queries[i].name, i == 0 ? number : number % extent);
-    number = i == 0 ? number : number / extent;
-  }
+  if (query.defined())
+    bindParts(points, plan.queries, query);
   if (key.defined())
     points.bind(plan.key.name, key);
   return points;
@@ -206,23 +180,4 @@ Expr FlashParts::resultExtent(size_t output, int dimension) const {
     if (plan.queries.size() == 1 || name == "query_" + axis.name)
       return inputs.extent(axis.extent);
   return Expr(1);
-}
-
-Expr FlashParts::liesSideBySide(int64_t number, const std::string &axis) const {
-  const PlanNode &node = plan.nodes[number];
-  Expr all;
-  auto add = [&](const Expr &more) {
-    if (more.defined())
-      all = all.defined() ? all && more : more;
-  };
-  size_t rank = node.op == "read" ? plan.tensors[node.number].factors.size() : 0;
-  if (rank > 0) {
-    const PlanNode &last = plan.nodes[node.inputs[rank - 1]];
-    if (last.op == "index" && last.axis == axis && node.inputs[2 * rank - 1] < 0)
-      add(inputs.tensors[node.number].dim(0).stride() == 1);
-  }
-  for (int64_t input : node.inputs)
-    if (input >= 0)
-      add(liesSideBySide(input, axis));
-  return all;
 }

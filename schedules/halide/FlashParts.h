@@ -6,8 +6,7 @@
 #ifndef ATTN_SCHEDULES_HALIDE_FLASHPARTS_H
 #define ATTN_SCHEDULES_HALIDE_FLASHPARTS_H
 
-#include "schedules/halide/Points.h"
-#include <functional>
+#include "schedules/halide/StageParts.h"
 
 namespace attn {
 
@@ -23,35 +22,16 @@ std::vector<Halide::Expr> mergedStates(const std::vector<Halide::Expr> &one, con
 /// By `<`: Halide takes x <= y for not y < x, which holds for NaN.
 Halide::Expr isFinite(const Halide::Expr &value);
 
-/// The part of a stage that a pipeline computes.
-class FlashParts {
-public:
-  virtual ~FlashParts() = default;
-  FlashParts(const FlashParts &) = delete;
-
-  virtual void schedule() = 0;
-  Halide::Pipeline pipeline() const { return Halide::Pipeline(outputs); }
-  /// The arguments in order: tensors that are read, scalars, and what the part takes besides.
-  virtual std::vector<Halide::Argument> arguments() const = 0;
-  /// The most that an output's dimension has in a task, by the number of the output.
-  virtual Halide::Expr largestExtent(size_t output, int dimension) const = 0;
-  /// The most that the part's own numbers are, by name; the least is 0.
-  virtual std::map<std::string, Halide::Expr> largestParams() const = 0;
-  /// The same to be given values, by programs that run the pipeline in their own process.
-  StageInputs &stageInputs() { return inputs; }
-  const std::vector<Halide::Func> &results() const { return outputs; }
-
+/// A part of a flash stage.
+class FlashParts : public StageParts {
 protected:
-  using Expr = Halide::Expr;
-  using Func = Halide::Func;
   /// Maximum, sum and mixes of a query, at an element of the width (undefined: of no width).
   using StateAt = std::function<std::vector<Expr>(const Expr &query, const Expr &element)>;
 
-  explicit FlashParts(const StagePlan &plan) : plan(plan), inputs(plan) {}
+  using StageParts::StageParts;
 
-  std::vector<Halide::Argument> inputArguments() const;
   /// How many queries a task's axes have.
-  Expr queryCount() const;
+  Expr queryCount() const { return countOf(plan.queries); }
   Expr keyCount() const { return inputs.extent(plan.key.extent); }
   Expr width() const { return plan.mixes.empty() ? Expr(1) : inputs.extent(plan.mixes[0].extent); }
   /// Those behind the last query repeat it.
@@ -74,16 +54,8 @@ protected:
   void defineResult(const PlanStore &store, const StateAt &stateAt);
   /// The extent of a result's dimension where it has all queries.
   Expr resultExtent(size_t output, int dimension) const;
-  /// Whether a tensor is a result.
-  bool isStored(size_t tensor) const;
 
-  /// Where all that a node reads along an axis lies side by side; undefined where nothing tells.
-  Expr liesSideBySide(int64_t node, const std::string &axis) const;
-
-  const StagePlan &plan;
-  StageInputs inputs;
   Halide::Var x{"x"}, e{"e"}, k{"k"};
-  std::vector<Func> outputs;
 };
 
 /// A part whose lanes are queries, and which goes over blocks of keys: what happens within a block.

@@ -83,9 +83,11 @@ Point Points::compute(const PlanNode &node) {
     return read(node);
   auto gave = given.find({node.op, node.number});
   if (gave != given.end())
-    return {gave->second, Expr()};
+    return {gave->second(*this), Expr()};
   if (node.op == "where" || node.op == "lazy_select" || node.op == "and" || node.op == "or")
     return logic(node);
+  if (node.op == "rope")
+    return rotation(node);
   std::vector<Expr> operands;
   Expr present;
   for (int64_t input : node.inputs) {
@@ -117,19 +119,17 @@ Point Points::logic(const PlanNode &node) {
   return {isAnd ? a.value && b.value : a.value || b.value, present};
 }
 
-Point Points::read(const PlanNode &node) {
-  const PlanTensor &tensor = plan.tensors[node.number];
-  size_t rank = tensor.factors.size();
+std::vector<Expr> Points::place(const std::vector<int64_t> &inputs, Expr &present) {
+  size_t rank = inputs.size() / 2;
   std::vector<Expr> place;
-  Expr present;
   for (size_t d = 0; d < rank; ++d) {
-    const PlanNode &index = plan.nodes[node.inputs[d]];
-    int64_t limit = node.inputs[rank + d];
+    const PlanNode &index = plan.nodes[inputs[d]];
+    int64_t limit = inputs[rank + d];
     if (limit < 0 && index.op == "index") { // Stays affine.
       place.push_back(axes.at(index.axis));
       continue;
     }
-    Point at = this->at(node.inputs[d]);
+    Point at = this->at(inputs[d]);
     present = both(present, at.present);
     Expr position = at.value;
     if (limit >= 0) {
@@ -140,7 +140,38 @@ Point Points::read(const PlanNode &node) {
     place.push_back(Halide::cast<int32_t>(position));
   }
   std::reverse(place.begin(), place.end()); // Halide counts from the innermost dimension.
-  return {widen(inputs.tensors[node.number](place), tensor.element, plan.part == PlanPart::Device), present};
+  return place;
+}
+
+Point Points::read(const PlanNode &node) {
+  const PlanTensor &tensor = plan.tensors[node.number];
+  Expr present, stored = inputs.tensors[node.number](place(node.inputs, present));
+  return {widen(stored, tensor.element, plan.part == PlanPart::Device), present};
+}
+
+/// x1 cos - x2 sin and x2 cos + x1 sin, each element with its partner; those behind the pairs stay (rope_c1 to rope_c3).
+Point Points::rotation(const PlanNode &node) {
+  Expr e = axes.at(node.axis), pairs = inputs.extent(node.number);
+  bool isHalf = node.integer == 0;
+  Expr isFirst = isHalf ? e < pairs : e % 2 == 0, turns = e < 2 * pairs;
+  Expr partner = isHalf ? select(isFirst, e + pairs, e - pairs) : select(isFirst, e + 1, e - 1);
+  Expr pair = isHalf ? select(isFirst, e, e - pairs) : e / 2;
+  auto elsewhere = [&](const std::string &axis, const Expr &index, int64_t input) {
+    Points points(*this);
+    points.known.clear();
+    points.bind(axis, index);
+    return points.at(input);
+  };
+  Point own = at(node.inputs[0]), other = elsewhere(node.axis, select(turns, partner, e), node.inputs[0]);
+  // Elements that do not turn have no angle.
+  const std::string &pairAxis = plan.scalars[node.number].axis;
+  Expr angle = max(min(pair, pairs - 1), 0);
+  Point cosine = elsewhere(pairAxis, angle, node.inputs[1]), sine = elsewhere(pairAxis, angle, node.inputs[2]);
+  Expr signedSine = select(isFirst, -sine.value, sine.value);
+  Expr turned = other.value * signedSine + own.value * cosine.value;
+  Expr hasAngle = both(cosine.present, sine.present);
+  Expr present = both(both(own.present, other.present), hasAngle.defined() ? !turns || hasAngle : hasAngle);
+  return {select(turns, turned, own.value), present};
 }
 
 /// Whether the node is a sum that i32 can hold: at most four indices, extents and small constants, one of which may be

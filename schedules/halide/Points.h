@@ -8,6 +8,7 @@
 
 #include "schedules/KernelPlan.h"
 #include <Halide.h>
+#include <functional>
 #include <map>
 
 namespace attn {
@@ -39,8 +40,14 @@ public:
 
   /// Binds an axis to an index (i32), within its extent.
   void bind(const std::string &axis, Halide::Expr index) { axes[axis] = std::move(index); }
-  /// Gives the nodes of an operation with a number: a term, a mix, the log-sum-exp.
-  void give(const std::string &op, int64_t number, Halide::Expr value) { given[{op, number}] = std::move(value); }
+  /// What an axis is bound to.
+  const Halide::Expr &bound(const std::string &axis) const { return axes.at(axis); }
+  /// Gives the nodes of an operation with a number: a term, a mix, the log-sum-exp, or what follows from where axes are bound.
+  using Given = std::function<Halide::Expr(const Points &)>;
+  void give(const std::string &op, int64_t number, Given value) { given[{op, number}] = std::move(value); }
+  void give(const std::string &op, int64_t number, Halide::Expr value) {
+    give(op, number, [value](const Points &) { return value; });
+  }
 
   Point at(int64_t node);
   /// A float, 0 where it is absent.
@@ -49,11 +56,15 @@ public:
   Halide::Expr holds(int64_t node);
   /// An integer as i32: right where it lies below `largestExtent` in size, and beyond that where it is larger.
   Halide::Expr bound(int64_t node);
+  /// The place of an element: indices of the tensor's dimensions, the innermost first. `present` is where they lie within.
+  /// `inputs` are those of a read.
+  std::vector<Halide::Expr> place(const std::vector<int64_t> &inputs, Halide::Expr &present);
 
 private:
   Point compute(const PlanNode &node);
   Point read(const PlanNode &node);
   Point logic(const PlanNode &node);
+  Point rotation(const PlanNode &node);
   Halide::Expr scalar(const PlanNode &node) const;
   bool isShortSum(int64_t number, int &terms, int &others) const;
   Halide::Expr shortSum(int64_t number);
@@ -62,7 +73,7 @@ private:
   const StagePlan &plan;
   const StageInputs &inputs;
   std::map<std::string, Halide::Expr> axes;
-  std::map<std::pair<std::string, int64_t>, Halide::Expr> given;
+  std::map<std::pair<std::string, int64_t>, Given> given;
   std::map<int64_t, Point> known;
 };
 

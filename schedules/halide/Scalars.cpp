@@ -275,7 +275,17 @@ static Expr toBF16(const Expr &value) {
   return Halide::cast<uint16_t>(select(is_nan(value), quiet, rounded));
 }
 
+/// To the nearest, even on a tie, within the range; NaN gives 0.
+static Expr toByte(const Expr &value, PlanElement element) {
+  Expr low = f32(element == PlanElement::U8 ? 0 : -128), high = f32(element == PlanElement::U8 ? 255 : 127);
+  Expr rounded = round(value);
+  Expr within = select(rounded < low, low, select(rounded > high, high, rounded));
+  return Halide::cast(memoryType(element), Halide::cast<int32_t>(select(is_nan(value), f32(0), within)));
+}
+
 Expr attn::narrow(const Expr &value, PlanElement element, bool portably) {
+  if (value.type().is_float() && (element == PlanElement::I8 || element == PlanElement::U8))
+    return toByte(value, element);
   if (element == PlanElement::BF16)
     return toBF16(value);
   if (element == PlanElement::F16)

@@ -15,7 +15,7 @@ namespace {
 /// Expressions of lowered code as expressions of the plan's scalars.
 class Resolver : public IRGraphMutator {
 public:
-  explicit Resolver(FlashParts &parts) : parts(parts) {}
+  explicit Resolver(StageParts &parts) : parts(parts) {}
 
   std::map<std::string, Expr> known;
 
@@ -43,13 +43,13 @@ private:
     return IRGraphMutator::visit(call);
   }
 
-  FlashParts &parts;
+  StageParts &parts;
 };
 
 /// The peak of a statement: allocations end with their bodies, one statement follows the other.
 class Peak : public IRVisitor {
 public:
-  explicit Peak(FlashParts &parts) : resolver(parts) {
+  explicit Peak(StageParts &parts) : resolver(parts) {
     for (const auto &[name, most] : parts.largestParams())
       ranges.push(name, Interval(0, most));
   }
@@ -71,8 +71,10 @@ private:
   }
 
   void visit(const For *loop) override {
-    Expr min = resolved(loop->min), extent = resolved(loop->extent);
-    ranges.push(loop->name, Interval(min, simplify(min + extent - 1)));
+    // Of an outer loop's iteration both may depend on.
+    Interval first = bounds_of_expr_in_scope(resolved(loop->min), ranges);
+    Interval last = bounds_of_expr_in_scope(resolved(loop->min + loop->extent - 1), ranges);
+    ranges.push(loop->name, Interval(first.min, last.max));
     loop->body.accept(this);
     ranges.pop(loop->name);
   }
@@ -117,4 +119,4 @@ private:
 
 } // namespace
 
-Expr attn::scratchBytes(const LoweredFunc &function, FlashParts &parts) { return Peak(parts).of(function.body); }
+Expr attn::scratchBytes(const LoweredFunc &function, StageParts &parts) { return Peak(parts).of(function.body); }

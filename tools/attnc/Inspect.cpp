@@ -217,7 +217,7 @@ int printHalide(Session &session) {
   if (walked.wasInterrupted())
     return failure;
   if (!any) {
-    printError("no stage is Halide's: --route=halide gives it the attentions");
+    printError("no stage is Halide's: --route=halide gives it attentions and products");
     return couldNotRun;
   }
   return success;

@@ -61,7 +61,7 @@ llvm::Error KernelTuner::readDefaults() {
   if (!target)
     return target.takeError();
   for (StageFacts &each : facts)
-    each.hasRoutes = each.kind == StageShape::Flash && hasHalide() && !target->isCuda() && !target->hasDevice() &&
+    each.hasRoutes = each.kind != StageShape::Nest && hasHalide() && !target->isCuda() && !target->hasDevice() &&
                      (!wanted || wanted == "auto");
   return llvm::Error::success();
 }

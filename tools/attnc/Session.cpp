@@ -8,7 +8,7 @@
 using namespace attnc;
 
 static llvm::cl::opt<std::string> route(
-    "route", llvm::cl::desc("Who generates the code of attentions: mlir, halide, or auto, what measured faster (default)"),
+    "route", llvm::cl::desc("Who generates the code of attentions and products: mlir, halide, or auto, what measured faster (default)"),
     llvm::cl::value_desc("name"), llvm::cl::sub(compileCommand()), llvm::cl::sub(runCommand()),
     llvm::cl::sub(checkCommand()), llvm::cl::sub(inspectCommand()), llvm::cl::sub(benchCommand()));
 

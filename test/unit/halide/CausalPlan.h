@@ -36,7 +36,38 @@ inline StagePlan causalPlan() {
   plan.queryFactor = add({"constant", PlanKind::F32, "", 0, 0, 0.25, {}});
   int64_t one = add({"constant", PlanKind::I64, "", 0, 1, 0, {}});
   plan.ranges.push_back({-1, add({"addi", PlanKind::I64, "", 0, 0, 0, {s, one}})});
-  plan.stores.push_back({3, add({"mix", PlanKind::F32, "", 0, 0, 0, {}}), -1, {"S", "F"}});
+  plan.stores.push_back({3, add({"mix", PlanKind::F32, "", 0, 0, 0, {}}), -1, {"S", "F"}, {}});
+  return plan;
+}
+
+/// y[s, f] = x w + b, of which a task has at most 12 rows.
+inline StagePlan productPlan() {
+  StagePlan plan;
+  plan.symbol = "product";
+  plan.part = PlanPart::Product;
+  plan.lanes = 8, plan.vectors = 2, plan.rows = 6, plan.queryTile = 12, plan.keyTile = 20;
+  for (const char *axis : {"S", "F", "D"})
+    plan.scalars.push_back({PlanNumber::Extent, axis, {}, 0, PlanElement::I64});
+  plan.queries = {{"S", 0}}, plan.columns = {{"F", 1}}, plan.depth = {{"D", 2}};
+  auto add = [&](PlanNode node) {
+    plan.nodes.push_back(node);
+    return int64_t(plan.nodes.size()) - 1;
+  };
+  auto index = [&](const char *axis) { return add({"index", PlanKind::I64, axis, 0, 0, 0, {}}); };
+  int64_t s = index("S"), f = index("F"), d = index("D");
+  auto read = [&](const char *name, std::vector<int64_t> inputs) {
+    PlanTensor tensor{name, {false, int64_t(plan.tensors.size())}, PlanElement::F32, {}, {}};
+    for (size_t i = 0; i < inputs.size(); ++i)
+      tensor.factors.push_back(int64_t(i));
+    plan.tensors.push_back(tensor);
+    inputs.resize(2 * inputs.size(), -1);
+    return add({"read", PlanKind::F32, "", int64_t(plan.tensors.size()) - 1, 0, 0, inputs});
+  };
+  plan.terms.push_back({read("x", {s, d}), read("w", {f, d}), "D", 2});
+  int64_t bias = read("b", {f}), sum = add({"product", PlanKind::F32, "", 0, 0, 0, {}});
+  PlanStore store{3, add({"addf", PlanKind::F32, "", 0, 0, 0, {sum, bias}}), -1, {}, {s, f, -1, -1}};
+  plan.tensors.push_back({"y", {false, 3}, PlanElement::F32, {}, {0, 1}});
+  plan.stores.push_back(store);
   return plan;
 }
 

@@ -52,7 +52,7 @@ class Devices : public ::testing::Test {
 protected:
   StagePlan plan = causalPlan();
 
-  void expectRight(FlashParts &parts, const Target &target) {
+  void expectRight(StageParts &parts, const Target &target) {
     parts.schedule();
     Data data;
     StageInputs &inputs = parts.stageInputs();
@@ -68,7 +68,7 @@ protected:
         ASSERT_NEAR(o(f, s), data.expected(s, f), 1e-5) << "query " << s << ", element " << f;
   }
 
-  void expectCode(FlashParts &parts, const char *target) {
+  void expectCode(StageParts &parts, const char *target) {
     parts.schedule();
     Halide::Module module = parts.pipeline().compile_to_module(parts.arguments(), "causal", Target(target));
     EXPECT_FALSE(module.functions().empty());

@@ -6,6 +6,7 @@
 #include "CausalPlan.h"
 #include "schedules/halide/Decode.h"
 #include "schedules/halide/Flash.h"
+#include "schedules/halide/Product.h"
 #include "schedules/halide/Scratch.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void release(Halide::JITUserContext *, void *memory) {
 }
 
 /// The peak of running the pipeline into `results`, which lies within what is read off the code, and not far below.
-void expectBounded(FlashParts &parts, std::vector<Buffer<>> results) {
+void expectBounded(StageParts &parts, std::vector<Buffer<>> results) {
   parts.schedule();
   Halide::Target target = Halide::get_host_target().with_feature(Halide::Target::StrictFloat);
   Halide::Module module = parts.pipeline().compile_to_module(parts.arguments(), "task", target);
@@ -104,6 +105,21 @@ TEST_P(Scratch, OfAChunk) {
   chunk.keysParam().set(std::min(T, 48));
   int queries = (S + 3) / 4 * 4, width = (F + 15) / 16 * 16;
   expectBounded(chunk, {Buffer<float>(queries), Buffer<float>(queries), Buffer<float>(width, queries)});
+}
+
+TEST_P(Scratch, OfAProduct) {
+  auto [S, F, D, unused] = GetParam();
+  StagePlan product = productPlan();
+  ProductPipeline pipeline(product);
+  StageInputs &inputs = pipeline.stageInputs();
+  Buffer<float> x(D, S), w(D, F), b(F);
+  x.fill(1), w.fill(1), b.fill(1);
+  inputs.tensors[0].set(x), inputs.tensors[1].set(w), inputs.tensors[2].set(b);
+  int extents[] = {S, F, D};
+  for (size_t i = 0; i < 3; ++i)
+    inputs.scalars[i].set(extents[i]);
+  pipeline.setPart({0, std::min(S, 12)}, {0, std::min((F + 7) / 8, 2)}, F >= 8);
+  expectBounded(pipeline, {Buffer<float>(F, S)});
 }
 
 INSTANTIATE_TEST_SUITE_P(Extents, Scratch,

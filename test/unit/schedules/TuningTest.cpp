@@ -91,21 +91,23 @@ TEST(SearchSpace, AllCanWorkAndTheCheapestComesFirst) {
 
 TEST(SearchSpace, RoutesWhereThereAreSome) {
   Target target = llvm::cantFail(findTarget("x86-64-v3"));
-  StageFacts facts{StageShape::Flash, 64, 64};
-  Schedule from = chooseSchedule(facts, target);
-  from.route = Route::Mlir;
-  auto onHalide = [&] {
-    return llvm::count_if(variants(from, facts, target), [](const Schedule &each) { return each.route == Route::Halide; });
-  };
-  EXPECT_EQ(onHalide(), 0);
-  facts.hasRoutes = true;
-  EXPECT_EQ(onHalide(), 1);
-  Schedule other = from;
-  other.route = Route::Halide;
-  std::vector<StageSchedule> one{{"mha", "o", StageShape::Flash, from}}, two{{"mha", "o", StageShape::Flash, other}};
-  EXPECT_NE(scheduleKey(one), scheduleKey(two));
-  EXPECT_EQ(llvm::cantFail(parseSchedules(printSchedules(two)))[0].schedule, other);
-  EXPECT_NE(printSchedules(two).find("halide"), std::string::npos);
+  for (StageShape kind : {StageShape::Flash, StageShape::Contract}) {
+    StageFacts facts{kind, 64, 64};
+    Schedule from = chooseSchedule(facts, target);
+    from.route = Route::Mlir;
+    auto onHalide = [&] {
+      return llvm::count_if(variants(from, facts, target), [](const Schedule &each) { return each.route == Route::Halide; });
+    };
+    EXPECT_EQ(onHalide(), 0);
+    facts.hasRoutes = true;
+    EXPECT_EQ(onHalide(), 1);
+    Schedule other = from;
+    other.route = Route::Halide;
+    std::vector<StageSchedule> one{{"mha", "o", kind, from}}, two{{"mha", "o", kind, other}};
+    EXPECT_NE(scheduleKey(one), scheduleKey(two));
+    EXPECT_EQ(llvm::cantFail(parseSchedules(printSchedules(two)))[0].schedule, other);
+    EXPECT_NE(printSchedules(two).find("halide"), std::string::npos);
+  }
 }
 
 TEST(CostModel, ItsChoiceIsCheapByItself) {
