@@ -12,6 +12,7 @@
 
 #include "compiler/cpu/Contraction.h"
 #include "compiler/cuda/TilePoints.h"
+#include "compiler/decide/RowOps.h"
 
 namespace attn {
 
@@ -27,7 +28,7 @@ struct ProductPlan {
   int64_t width = 0; ///< the lane axis' extent, where what follows needs whole rows along it; 0 elsewhere
 
   /// The widest such row.
-  static constexpr int64_t mostWidth = 256;
+  static constexpr int64_t mostWidth = widestDeviceRow;
 
   /// How many rows an entry has, at most (i64).
   Value rowCount(FunctionScope &f) const;

@@ -30,10 +30,11 @@ struct Decide : attn::impl::DecideBase<Decide> {
     // What comes next on these reads keys as they are.
     auto route = module->getAttrOfType<StringAttr>("attn.route");
     bool turnsKeys = !found->isCuda() && !found->hasDevice() && !(route && route.getValue() == "halide");
+    bool isDevice = found->isCuda();
     ScheduleChooser chooser(std::move(*found), std::move(*given));
     for (ProgramOp program : llvm::to_vector(module.getOps<ProgramOp>())) {
       makeAbsenceExplicit(program);
-      FailureOr<KernelOp> kernel = Decider(program, chooser, turnsKeys).run();
+      FailureOr<KernelOp> kernel = Decider(program, chooser, turnsKeys, isDevice).run();
       if (failed(kernel))
         return signalPassFailure();
       program.erase();

@@ -10,8 +10,9 @@
 using namespace mlir;
 using namespace attn;
 
-Decider::Decider(ProgramOp program, ScheduleChooser &chooser, bool turnsKeys)
-    : program(program), chooser(chooser), turnsKeys(turnsKeys), signature(program), block(program.getBody().front()),
+Decider::Decider(ProgramOp program, ScheduleChooser &chooser, bool turnsKeys, bool isDevice)
+    : program(program), chooser(chooser), turnsKeys(turnsKeys), isDevice(isDevice), signature(program),
+      block(program.getBody().front()),
       dependences(block, progress), layout(program), builder(program) {
   kernel = KernelOp::create(builder, program.getLoc(), program.getSymNameAttr(), program.getArgsAttr(),
                             program.getAxesAttr(), program.getFactsAttr(), program.getPreciseAttr());
@@ -137,8 +138,11 @@ LogicalResult Decider::storeSides(ArrayRef<Output> outputs) {
 }
 
 LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
-  if (ContractOp host = hostOf(op, signature); host && !begun.contains(host))
+  if (ContractOp host = hostOf(op, signature, isDevice); host && !begun.contains(host))
     return emitHeavy(host, root);
+  if (isDevice && hostOf(op, signature, /*isDevice=*/false))
+    remarkMissed(op->getLoc(), "a product is stored before what follows it along its rows",
+                 "a tile has no rows of more than " + Twine(widestDeviceRow) + " elements, nor of an extent that is not known when compiling");
   // A stage that is asked for again left something unstored; going on would never end.
   if (!begun.insert(op).second)
     return emitError(op->getLoc(), "no order of stages was found for this operation");
@@ -150,7 +154,7 @@ LogicalResult Decider::emitHeavy(Operation *op, WriteOp root) {
   if (failed(storeAll([&] { return dependences.leavesOf(op, {}); })))
     return failure();
   auto contract = dyn_cast<ContractOp>(op);
-  RowOps rowOps = contract ? findRowOps(contract, signature) : RowOps();
+  RowOps rowOps = contract ? findRowOps(contract, signature, isDevice) : RowOps();
   progress.joined.insert(rowOps.ops.begin(), rowOps.ops.end());
   OutputPlanner planner(block, progress, dependences, root);
   SmallVector<Output> outputs = llvm::map_to_vector(op->getResults(), [&](Value result) { return planner.plan(result); });

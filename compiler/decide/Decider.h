@@ -18,8 +18,8 @@ namespace attn {
 
 class Decider {
 public:
-  /// `turnsKeys`: a fused attention can apply a rope to keys that it reads.
-  Decider(ProgramOp program, ScheduleChooser &chooser, bool turnsKeys);
+  /// `turnsKeys`: a fused attention can apply a rope to keys that it reads. `isDevice`: stages are tiles of a device.
+  Decider(ProgramOp program, ScheduleChooser &chooser, bool turnsKeys, bool isDevice);
 
   /// Puts the kernel in front of the program. On failure a diagnostic says why.
   mlir::FailureOr<KernelOp> run();
@@ -66,7 +66,7 @@ private:
 
   ProgramOp program;
   ScheduleChooser &chooser;
-  bool turnsKeys;
+  bool turnsKeys, isDevice;
   Signature signature;
   mlir::Block &block;
   Progress progress;

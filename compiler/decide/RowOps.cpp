@@ -37,7 +37,7 @@ StringAttr attn::rowAxis(Operation *op) {
 }
 
 /// Whether whole rows along the axis, which the contraction's columns have, are finished by one task.
-static bool canBeWhole(Operation *op, StringAttr axis, ContractOp contract, const Signature &signature) {
+static bool canBeWhole(Operation *op, StringAttr axis, ContractOp contract, const Signature &signature, bool isDevice) {
   bool isLhs = valueType(contract.getLhs()).hasAxis(axis), isRhs = valueType(contract.getRhs()).hasAxis(axis);
   Value lane = isLhs ? contract.getLhs() : contract.getRhs();
   Value row = isLhs ? contract.getRhs() : contract.getLhs();
@@ -45,10 +45,12 @@ static bool canBeWhole(Operation *op, StringAttr axis, ContractOp contract, cons
     return false;
   llvm::StringMap<int64_t> known = knownExtents(signature);
   auto extent = known.find(axis.getValue());
-  return isa<RopeOp>(op) || ownAxes(lane, row).size() > 1 || (extent != known.end() && extent->second <= widestRow);
+  if (extent != known.end() && extent->second <= (isDevice ? widestDeviceRow : widestRow))
+    return true;
+  return !isDevice && (isa<RopeOp>(op) || ownAxes(lane, row).size() > 1);
 }
 
-RowOps attn::findRowOps(ContractOp contract, const Signature &signature) {
+RowOps attn::findRowOps(ContractOp contract, const Signature &signature, bool isDevice) {
   RowOps found;
   ValueType type = contract.getType();
   llvm::DenseSet<Value> following{contract.getResult()};
@@ -61,7 +63,7 @@ RowOps attn::findRowOps(ContractOp contract, const Signature &signature) {
     StringAttr axis = rowAxis(op);
     bool isPlain = isPointwise(op);
     if (axis && (!found.axis || axis == found.axis) && follows(op->getOperand(0)) && isRow(op->getOperand(0)) &&
-        llvm::none_of(op->getOperands().drop_front(), follows) && canBeWhole(op, axis, contract, signature)) {
+        llvm::none_of(op->getOperands().drop_front(), follows) && canBeWhole(op, axis, contract, signature, isDevice)) {
       auto rope = dyn_cast<RopeOp>(op);
       isPlain = !rope || (isRow(rope) && isF32(rope.getCos()) && isF32(rope.getSin()));
       if (isPlain) {
@@ -75,7 +77,7 @@ RowOps attn::findRowOps(ContractOp contract, const Signature &signature) {
   return found;
 }
 
-ContractOp attn::hostOf(Operation *op, const Signature &signature) {
+ContractOp attn::hostOf(Operation *op, const Signature &signature, bool isDevice) {
   if (!isa<RopeOp, ReduceOp>(op))
     return {};
   SmallVector<Value> work{op->getOperand(0)};
@@ -86,7 +88,7 @@ ContractOp attn::hostOf(Operation *op, const Signature &signature) {
     if (!from || !seen.insert(value).second)
       continue;
     if (auto contract = dyn_cast<ContractOp>(from)) {
-      if (findRowOps(contract, signature).ops.contains(op))
+      if (findRowOps(contract, signature, isDevice).ops.contains(op))
         return contract;
     } else if (isPointwise(from) || isa<RopeOp, ReduceOp>(from)) {
       llvm::append_range(work, from->getOperands());

@@ -17,14 +17,17 @@ struct RowOps {
   llvm::SetVector<mlir::Operation *> ops;
 };
 
-/// Nothing, when the contraction does not become a stage of its own kind.
-RowOps findRowOps(ContractOp contract, const Signature &signature);
+/// The widest rows that a tile of a device finishes: it has all of their elements in shared memory.
+inline constexpr int64_t widestDeviceRow = 256;
+
+/// Nothing, when the contraction does not become a stage of its own kind. `isDevice`: stages are tiles of a device.
+RowOps findRowOps(ContractOp contract, const Signature &signature, bool isDevice);
 
 /// The axis that a rotation or a reduction runs along; null for others.
 mlir::StringAttr rowAxis(mlir::Operation *op);
 
 /// The contraction whose stage can compute `op`, a rotation or a reduction; null without one.
-ContractOp hostOf(mlir::Operation *op, const Signature &signature);
+ContractOp hostOf(mlir::Operation *op, const Signature &signature, bool isDevice);
 
 /// Why one side of a contraction cannot give the vectors of a matrix product; empty when it can.
 llvm::StringRef whyNoLanes(mlir::Value side, mlir::Value other, const Signature &signature);
