@@ -142,7 +142,7 @@ LogicalResult Driver::emitCode(llvm::ArrayRef<Lowered *> group, llvm::ArrayRef<O
 static llvm::StringRef groupOf(const Target &target) {
   if (target.hasDevice())
     return target.name;
-  return target.isCuda() ? "cuda" : llvm::Triple::getArchTypeName(llvm::Triple(target.triple).getArch());
+  return llvm::Triple::getArchTypeName(llvm::Triple(target.triple).getArch());
 }
 
 LogicalResult Driver::emit(ModuleOp programs, llvm::ArrayRef<Output> outputs, llvm::StringRef directory,

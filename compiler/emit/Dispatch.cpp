@@ -1,7 +1,7 @@
 //===- Dispatch.cpp - which variant a processor runs ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exported entries that ask attn_cpu_level and call the best variant. No constructor and no ifunc: both run before a
+// Exported entries that ask where the tensors are, and attn_cpu_level, and call the best variant. No constructor and no ifunc: both run before a
 // program's main, where a sanitizer or a plain loader may not be ready.
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Link.h"
@@ -30,25 +30,39 @@ static void refuse(llvm::IRBuilder<> &builder, llvm::Function *dispatcher) {
   builder.CreateRet(builder.CreateCall(unsupported, {dispatcher->getArg(0), name}));
 }
 
-void attn::addDispatch(llvm::Module &module, llvm::StringRef name, llvm::ArrayRef<Implementation> implementations) {
+/// One tensor on a device is enough: the kernel for devices says which others are not.
+static llvm::Value *isOnDevice(llvm::IRBuilder<> &builder, llvm::Function *dispatcher, unsigned tensors) {
+  llvm::FunctionCallee ask = dispatcher->getParent()->getOrInsertFunction(
+      "attn_is_on_cuda", llvm::FunctionType::get(builder.getInt32Ty(), {builder.getPtrTy()}, false));
+  llvm::Value *any = builder.getInt32(0);
+  for (unsigned i = 1; i <= tensors; ++i)
+    if (dispatcher->getArg(i)->getType()->isPointerTy())
+      any = builder.CreateOr(any, builder.CreateCall(ask, {dispatcher->getArg(i)}));
+  return builder.CreateIsNotNull(any);
+}
+
+void attn::addDispatch(llvm::Module &module, llvm::StringRef name, const Implementations &implementations) {
   llvm::LLVMContext &context = module.getContext();
-  auto *dispatcher = llvm::Function::Create(implementations.front().function->getFunctionType(),
+  auto *dispatcher = llvm::Function::Create(implementations.processors.front().function->getFunctionType(),
                                             llvm::Function::ExternalLinkage, name, module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", dispatcher));
+  auto runWhere = [&](llvm::Value *condition, llvm::Function *target) {
+    auto *run = llvm::BasicBlock::Create(context, "", dispatcher);
+    auto *next = llvm::BasicBlock::Create(context, "", dispatcher);
+    builder.CreateCondBr(condition, run, next);
+    builder.SetInsertPoint(run);
+    forward(builder, dispatcher, target);
+    builder.SetInsertPoint(next);
+  };
+  if (implementations.device)
+    runWhere(isOnDevice(builder, dispatcher, implementations.tensors), implementations.device);
   llvm::FunctionCallee level =
       module.getOrInsertFunction("attn_cpu_level", llvm::FunctionType::get(builder.getInt32Ty(), false));
   llvm::Value *found = builder.CreateCall(level, {});
-  for (const Implementation &implementation : implementations) {
-    if (implementation.level == 0) {
-      forward(builder, dispatcher, implementation.function);
-      return;
-    }
-    auto *run = llvm::BasicBlock::Create(context, "", dispatcher);
-    auto *next = llvm::BasicBlock::Create(context, "", dispatcher);
-    builder.CreateCondBr(builder.CreateICmpSGE(found, builder.getInt32(implementation.level)), run, next);
-    builder.SetInsertPoint(run);
-    forward(builder, dispatcher, implementation.function);
-    builder.SetInsertPoint(next);
+  for (const Implementation &implementation : implementations.processors) {
+    if (implementation.level == 0)
+      return forward(builder, dispatcher, implementation.function);
+    runWhere(builder.CreateICmpSGE(found, builder.getInt32(implementation.level)), implementation.function);
   }
   refuse(builder, dispatcher);
 }

@@ -45,24 +45,26 @@ static void hide(llvm::GlobalValue &value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// What runs on a processor of a variant. Code for all CUDA devices lies beside one such program, which launches it.
+struct HostPart {
+  const Variant *variant;
+  mlir::OwningOpRef<mlir::ModuleOp> program;
+  std::vector<DeviceCode> device;
+};
+
 struct Translated {
   std::unique_ptr<llvm::Module> module;
   /// In the order of the module.
   std::vector<std::string> entries;
-  std::vector<DeviceCode> device;
 };
 } // namespace
 
-/// Code for the devices of a CUDA target, and the program without its kernels.
-static llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> takeDeviceCode(const Variant &variant, bool assembles,
-                                                                        std::vector<DeviceCode> &device) {
-  mlir::OwningOpRef<mlir::ModuleOp> host = mlir::ModuleOp(variant.module).clone();
-  mlir::ModuleOp kernels = findDeviceModule(*host);
-  if (!kernels)
-    return std::move(host);
+/// Takes the device's kernels out of the program.
+static llvm::Expected<DeviceCode> takeDeviceCode(mlir::ModuleOp program, const Target &target, bool assembles) {
   DeviceCode code;
-  code.arch = variant.target.cudaArch;
-  auto ptx = makePtx(kernels, variant.target);
+  code.arch = target.cudaArch;
+  mlir::ModuleOp kernels = findDeviceModule(program);
+  auto ptx = makePtx(kernels, target);
   if (!ptx)
     return ptx.takeError();
   code.ptx = std::move(*ptx);
@@ -70,18 +72,44 @@ static llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> takeDeviceCode(const Va
   if (!cubin)
     return cubin.takeError();
   code.cubin = std::move(*cubin);
-  device.push_back(std::move(code));
   kernels.erase();
-  return std::move(host);
+  return std::move(code);
 }
 
-static llvm::Expected<Translated> translate(const Variant &variant, const llvm::TargetMachine &machine,
-                                            const llvm::Triple &triple, bool assembles, llvm::LLVMContext &context) {
+static std::string textOf(mlir::ModuleOp program) {
+  std::string text;
+  llvm::raw_string_ostream(text) << program;
+  return text;
+}
+
+static llvm::Expected<std::vector<HostPart>> hostParts(llvm::ArrayRef<Variant> variants, bool assembles) {
+  std::vector<HostPart> parts;
+  for (const Variant &variant : variants) {
+    HostPart part{&variant, mlir::ModuleOp(variant.module).clone(), {}};
+    if (!findDeviceModule(*part.program)) {
+      parts.push_back(std::move(part));
+      continue;
+    }
+    auto code = takeDeviceCode(*part.program, variant.target, assembles);
+    if (!code)
+      return code.takeError();
+    auto other = llvm::find_if(parts, [](const HostPart &part) { return !part.device.empty(); });
+    if (other == parts.end()) {
+      parts.push_back(std::move(part));
+      other = std::prev(parts.end());
+    } else if (textOf(*part.program) != textOf(*other->program)) {
+      return llvm::createStringError("kernels for " + other->variant->target.name + " and " + variant.target.name +
+                                     " are launched in different ways: give them one schedule, or an object each");
+    }
+    other->device.push_back(std::move(*code));
+  }
+  return std::move(parts);
+}
+
+static llvm::Expected<Translated> translate(HostPart &part, const llvm::TargetMachine &machine,
+                                            const llvm::Triple &triple, llvm::LLVMContext &context) {
   Translated result;
-  auto host = takeDeviceCode(variant, assembles, result.device);
-  if (!host)
-    return host.takeError();
-  mlir::ModuleOp source = **host;
+  mlir::ModuleOp source = *part.program;
   mlir::registerBuiltinDialectTranslation(*source.getContext());
   mlir::registerLLVMDialectTranslation(*source.getContext());
   // Alignments are chosen during the translation, by this layout.
@@ -93,8 +121,8 @@ static llvm::Expected<Translated> translate(const Variant &variant, const llvm::
   result.module = mlir::translateModuleToLLVMIR(source, context, "attnc");
   if (!result.module)
     return llvm::createStringError("the program could not be translated to LLVM IR");
-  if (!result.device.empty())
-    defineDeviceGlobal(*result.module, result.device);
+  if (!part.device.empty())
+    defineDeviceGlobal(*result.module, part.device);
   for (auto function : source.getOps<mlir::LLVM::LLVMFuncOp>())
     if (!function.isExternal() && mlir::SymbolTable::getSymbolVisibility(function) == mlir::SymbolTable::Visibility::Public)
       result.entries.push_back(function.getSymName().str());
@@ -198,43 +226,80 @@ static std::string suffixOf(const Target &target) {
 }
 
 /// One implementation stands for itself when any processor runs it; otherwise calls go by way of a choice.
-static void exportEntry(llvm::Module &module, llvm::StringRef name, llvm::ArrayRef<Implementation> of) {
-  if (of.front().level == 0) {
-    of.front().function->setLinkage(llvm::GlobalValue::ExternalLinkage);
-    of.front().function->setDSOLocal(false);
-    of.front().function->setName(name);
+static void exportEntry(llvm::Module &module, llvm::StringRef name, const Implementations &of) {
+  bool isOnly = of.processors.empty() || (!of.device && of.processors.front().level == 0);
+  if (isOnly) {
+    llvm::Function *only = of.processors.empty() ? of.device : of.processors.front().function;
+    only->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    only->setDSOLocal(false);
+    only->setName(name);
     return;
   }
   addDispatch(module, name, of);
   setMachine(*module.getFunction(name), baseline(module.getTargetTriple()), "", 0);
 }
 
+namespace {
+/// An entry's function in one variant.
+struct Entry {
+  std::string name, symbol;
+  bool isDevice;
+  int level;
+};
+using EntryMap = llvm::MapVector<std::string, Implementations, llvm::StringMap<unsigned>>;
+} // namespace
+
+/// Hides the functions, and sorts them by entry.
+static EntryMap implementationsOf(llvm::Module &module, llvm::ArrayRef<Entry> all) {
+  EntryMap entries;
+  for (const Entry &entry : all) {
+    llvm::Function *function = module.getFunction(entry.symbol);
+    hide(*function);
+    Implementations &known = entries[entry.name];
+    known.tensors = function->arg_size() - 1;
+    if (entry.isDevice) {
+      known.device = function;
+      continue;
+    }
+    auto worse = llvm::find_if(known.processors, [&](const Implementation &other) { return other.level < entry.level; });
+    known.processors.insert(worse, {function, entry.level});
+  }
+  // NAME_workspace has one pointer more, behind the arguments of NAME.
+  for (auto &[name, implementations] : entries)
+    if (llvm::StringRef kernel = name; kernel.consume_back("_workspace") && entries.count(kernel.str()))
+      --implementations.tensors;
+  return entries;
+}
+
 llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants, bool assembles,
                                                llvm::LLVMContext &context) {
+  auto parts = hostParts(variants, assembles);
+  if (!parts)
+    return parts.takeError();
   LinkedModule result;
-  llvm::MapVector<std::string, llvm::SmallVector<Implementation>, llvm::StringMap<unsigned>> entries;
-  llvm::SmallVector<std::tuple<std::string, std::string, int>> links;
-  for (const Variant &variant : variants) {
-    auto machine = makeTargetMachine(variant.target);
+  std::vector<Entry> entries;
+  for (HostPart &part : *parts) {
+    const Target &target = part.variant->target;
+    auto machine = makeTargetMachine(target);
     if (!machine)
       return machine.takeError();
     // Names of vendors may differ within one architecture; the first stands for all.
     llvm::Triple triple = (result.machine ? result.machine : *machine)->getTargetTriple();
     if ((*machine)->getTargetTriple().getArch() != triple.getArch())
       return llvm::createStringError("targets of one object are of one architecture, but " + variants[0].target.name +
-                                     " and " + variant.target.name + " are not");
-    if (variants.size() > 1 && variant.target.hasDevice())
-      return llvm::createStringError("kernels for " + variant.target.name + " share no object with those of other targets");
-    auto translated = translate(variant, **machine, triple, assembles, context);
+                                     " and " + target.name + " are not");
+    if (variants.size() > 1 && target.hasDevice())
+      return llvm::createStringError("kernels for " + target.name + " share no object with those of other targets");
+    auto translated = translate(part, **machine, triple, context);
     if (!translated)
       return translated.takeError();
-    if (llvm::Error error = linkHalideTasks(*translated->module, variant))
+    if (llvm::Error error = linkHalideTasks(*translated->module, *part.variant))
       return std::move(error);
-    llvm::move(translated->device, std::back_inserter(result.device));
-    std::string suffix = suffixOf(variant.target);
-    own(*translated->module, variant, translated->entries, suffix);
+    std::string suffix = suffixOf(target);
+    own(*translated->module, *part.variant, translated->entries, suffix);
     for (const std::string &entry : translated->entries)
-      links.emplace_back(entry, entry + suffix, requiredLevel(**machine));
+      entries.push_back({entry, entry + suffix, !part.device.empty(), requiredLevel(**machine)});
+    llvm::move(part.device, std::back_inserter(result.device));
     if (!result.module) {
       result.module = std::move(translated->module);
       result.machine = std::move(*machine);
@@ -244,15 +309,7 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
       return llvm::createStringError("the variants of the kernels could not be linked");
   }
   result.module->setSourceFileName("attnc");
-  for (const auto &[entry, symbol, level] : links) {
-    int needs = level;
-    llvm::Function *function = result.module->getFunction(symbol);
-    hide(*function);
-    llvm::SmallVector<Implementation> &known = entries[entry];
-    auto worse = llvm::find_if(known, [&](const Implementation &other) { return other.level < needs; });
-    known.insert(worse, {function, needs});
-  }
-  for (auto &[entry, implementations] : entries)
-    exportEntry(*result.module, entry, implementations);
+  for (auto &[name, implementations] : implementationsOf(*result.module, entries))
+    exportEntry(*result.module, name, implementations);
   return result;
 }

@@ -35,8 +35,16 @@ struct Implementation {
   int level;
 };
 
-/// Adds the exported function `name`, which calls the best implementation. Implementations are sorted, best first.
-void addDispatch(llvm::Module &module, llvm::StringRef name, llvm::ArrayRef<Implementation> implementations);
+/// What there is of an entry.
+struct Implementations {
+  llvm::SmallVector<Implementation> processors; ///< best first
+  llvm::Function *device = nullptr;             ///< for tensors of a CUDA device; null: none
+  unsigned tensors = 0;                         ///< parameters behind the context among which tensors are: all pointers
+};
+
+/// Adds the exported function `name`, which calls the implementation for where the tensors are, and of those for
+/// processors the best.
+void addDispatch(llvm::Module &module, llvm::StringRef name, const Implementations &implementations);
 
 } // namespace attn
 

@@ -66,10 +66,10 @@ static bool check_extents(struct attn_binding *b, int64_t arg) {
   return true;
 }
 
-/* A CUDA device reaches pinned and managed memory too. */
+/* A CUDA device reaches pinned and managed memory too, a processor pinned memory. */
 static bool is_reached(int64_t device, int64_t from) {
   if (from != kDLCUDA)
-    return device == kDLCPU;
+    return device == kDLCPU || device == kDLCUDAHost;
   return device == kDLCUDA || device == kDLCUDAHost || device == kDLCUDAManaged;
 }
 

@@ -24,6 +24,9 @@ int32_t attn_bind(const struct attn_desc *desc, attn_context *context,
 int32_t attn_refuse(const struct attn_desc *desc, attn_context *context,
                     const char *text);
 
+/** Whether a tensor lies in memory of a CUDA device, or in memory that CUDA moves. */
+int32_t attn_is_on_cuda(const DLTensor *tensor);
+
 /** What this processor runs: on x86-64 the level of the psABI, 1 to 4; 1
  * elsewhere. */
 int32_t attn_cpu_level(void);

@@ -6,6 +6,11 @@
 #include "runtime/bind/Bind.h"
 #include "runtime/bind/Message.h"
 
+int32_t attn_is_on_cuda(const DLTensor *tensor) {
+  return tensor && (tensor->device.device_type == kDLCUDA ||
+                    tensor->device.device_type == kDLCUDAManaged);
+}
+
 /* A context may be one of before there were such kernels. */
 static bool has_launcher(attn_context *context) {
   if (context->size >= sizeof(attn_context) && context->cuda)

@@ -2,8 +2,9 @@
 #[[
 attn_add_library(name
   SOURCES layer.attn ...       one object and one header each: layer.o, layer.h
-  [TARGETS host|x86-64-v3|...] the machines to compile for (default: host): processors of one architecture, CUDA
-                               devices (cuda:sm_80 cuda:sm_90), or one of opencl, vulkan and cuda
+  [TARGETS host|x86-64-v3|...] the machines to compile for (default: host): processors of one architecture, with CUDA
+                               devices beside them or alone (host cuda:sm_80 cuda:sm_90; a call runs where its tensors
+                               are), or one of opencl, vulkan and cuda
   [DEFINES W=4096 ...]         extents that are fixed now
   [IMPORTS folder ...]         where the specs' imports are looked for, besides the spec's own folder and the library
   [SCHEDULE file]              how the kernels run, in place of what the compiler would choose
@@ -25,11 +26,11 @@ function(attn_add_library name)
     set(ARG_TARGETS host)
   endif()
 
-  set(devices ${ARG_TARGETS})
-  list(FILTER devices INCLUDE REGEX "^(cuda|opencl|vulkan)")
-  if(devices AND NOT devices STREQUAL ARG_TARGETS)
-    message(FATAL_ERROR "attn_add_library(${name}): TARGETS names processors and devices; their kernels have the same "
-                        "entries, so a library is for one or the other")
+  set(alone ${ARG_TARGETS})
+  list(FILTER alone INCLUDE REGEX "^(cuda|opencl|vulkan)$")
+  if(alone AND NOT alone STREQUAL ARG_TARGETS)
+    message(FATAL_ERROR "attn_add_library(${name}): TARGETS names ${alone} and others; its kernels take tensors in "
+                        "ordinary memory, as a processor's do, so nothing would tell which are meant")
   endif()
 
   set(directory "${CMAKE_CURRENT_BINARY_DIR}/${name}.attn")
