@@ -15,6 +15,9 @@ static constexpr int64_t manyQueries = 384;
 static constexpr int64_t wantedKeys = 64;
 /// The same where L2 is large beside the tiles: sums are put away half as often, and the scores come from L2 in time.
 static constexpr int64_t manyKeys = 128;
+/// The same with matrix tiles, which leave less time to packing and to putting sums away (S = 2048, widths 64 and 128: each
+/// takes 5 % less time than half as many).
+static constexpr int64_t queriesOfTiles = 768, keysOfTiles = 256;
 static constexpr int64_t unusedDepth = 256;
 /// Keys in a task of the decode form: enough to pay for its start and for the merge, few enough to share out one sequence.
 static constexpr int64_t wantedChunk = 256;
@@ -62,19 +65,25 @@ static Schedule deviceSchedule() {
 static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const Target &target) {
   schedule.decodeQueries = target.isCuda() ? mostDeviceDecodeQueries : mostDecodeQueries(schedule);
   schedule.decodeChunk = wantedChunk;
+  if (facts.isBf16 && target.hasTiles)
+    schedule.products = Products::Tiles;
+  bool isTiles = schedule.products == Products::Tiles;
+  int64_t width = queryBlock(schedule), rows = keyBlock(schedule);
+  schedule.queryTile = multipleUpTo(wantedQueries, width);
+  schedule.keyTile = multipleUpTo(wantedKeys, rows);
   Schedule larger = schedule;
-  larger.keyTile = multipleUpTo(manyKeys, schedule.rows);
+  larger.keyTile = multipleUpTo(isTiles ? keysOfTiles : manyKeys, rows);
   if (4 * flashTileBytes(larger, facts) <= target.l2Bytes)
     schedule = larger;
-  int64_t room = target.l1Bytes + target.l2Bytes, width = schedule.lanes * schedule.vectors;
+  int64_t room = target.l1Bytes + target.l2Bytes;
   larger = schedule;
-  larger.queryTile = multipleUpTo(manyQueries, width);
+  larger.queryTile = multipleUpTo(isTiles ? queriesOfTiles : manyQueries, width);
   if (2 * flashTileBytes(larger, facts) <= target.l2Bytes)
     schedule = larger;
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;
-  while (flashTileBytes(schedule, facts) > room && schedule.keyTile > schedule.rows)
-    schedule.keyTile -= schedule.rows;
+  while (flashTileBytes(schedule, facts) > room && schedule.keyTile > rows)
+    schedule.keyTile -= rows;
 }
 
 /// 6 x 4 reads 10 vectors and scalars for 24 multiply-adds, 8 x 3 reads 11. 6 x 2 reads one more than 4 x 3, but its
@@ -97,8 +106,8 @@ Schedule attn::chooseSchedule(const StageFacts &facts, const Target &target) {
     return deviceSchedule();
   Schedule schedule;
   chooseRegisterBlock(schedule, target);
-  schedule.queryTile = multipleUpTo(wantedQueries, schedule.lanes * schedule.vectors);
-  schedule.keyTile = multipleUpTo(wantedKeys, schedule.rows);
+  schedule.queryTile = schedule.lanes * schedule.vectors;
+  schedule.keyTile = schedule.rows;
   schedule.depthTile = unusedDepth;
   if (facts.kind == StageShape::Flash)
     chooseFlashTiles(schedule, facts, target);
@@ -119,6 +128,8 @@ static constexpr double underWay = 8;
 /// The multiply-adds of a register block, as a multiple of what they take when nothing holds them up. Two loads and two
 /// multiply-adds per cycle: a step of the block loads its vectors and its scalars.
 static double blockCost(const Schedule &schedule) {
+  if (schedule.products == Products::Tiles) // Loads of tiles and their products overlap.
+    return 1;
   double block = double(schedule.rows * schedule.vectors);
   return std::max({1.0, double(schedule.rows + schedule.vectors) / block, underWay / block});
 }
@@ -159,13 +170,17 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
     return lines;
   bool isFlash = facts.kind == StageShape::Flash;
   int64_t block = schedule.rows * schedule.vectors;
+  bool isTiles = schedule.products == Products::Tiles;
+  if (isTiles)
+    say("products tiles: blocks of {0} keys by {0} queries in tile registers, of bf16; rows and vectors are for the decode form",
+        tilesBlock);
   say("rows {0}, vectors {1}: {2} accumulators, with their operands {3} of {4} registers; {5} loads for {2} multiply-adds",
       schedule.rows, schedule.vectors, block, block + schedule.vectors + 1, target.vectorRegisters,
       schedule.rows + schedule.vectors);
   if (isFlash) {
     say("query_tile {0}: so often is a packed key or value used, or half as often where tasks are few", schedule.queryTile);
     say("key_tile {0}: scores of a register block take {1} KiB of the {2} KiB of L1; so many keys between two visits of the sums",
-        schedule.keyTile, (schedule.lanes * schedule.vectors * schedule.keyTile * 4 + 1023) >> 10, target.l1Bytes >> 10);
+        schedule.keyTile, (queryBlock(schedule) * schedule.keyTile * 4 + 1023) >> 10, target.l1Bytes >> 10);
   } else {
     say("key_tile {0}: so many rows at least use a packed panel", schedule.keyTile);
     say("depth_tile {0}: so many products between two visits of the sums", schedule.depthTile);

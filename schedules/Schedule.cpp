@@ -26,6 +26,10 @@ llvm::StringRef attn::routeName(Route route) {
   return route == Route::Halide ? "halide" : route == Route::Mlir ? "mlir" : "";
 }
 
+llvm::StringRef attn::productsName(Products products) {
+  return products == Products::Tiles ? "tiles" : products == Products::Lanes ? "lanes" : "";
+}
+
 llvm::Expected<std::vector<StageSchedule>> attn::parseSchedules(llvm::StringRef text) {
   return parseYamlList<StageSchedule>(text, "schedule");
 }
@@ -41,7 +45,7 @@ std::string attn::printSchedules(llvm::ArrayRef<StageSchedule> stages) {
 bool Schedule::operator==(const Schedule &other) const {
   return lanes == other.lanes && vectors == other.vectors && rows == other.rows && queryTile == other.queryTile &&
          keyTile == other.keyTile && depthTile == other.depthTile && decodeQueries == other.decodeQueries &&
-         decodeChunk == other.decodeChunk && route == other.route;
+         decodeChunk == other.decodeChunk && route == other.route && products == other.products;
 }
 
 const StageSchedule *attn::findSchedule(llvm::ArrayRef<StageSchedule> given, llvm::StringRef kernel,
@@ -62,7 +66,8 @@ Schedule attn::completed(const Schedule &given, const Schedule &defaults) {
           pick(given.rows, defaults.rows),           pick(given.queryTile, defaults.queryTile),
           pick(given.keyTile, defaults.keyTile),     pick(given.depthTile, defaults.depthTile),
           pick(given.decodeQueries, defaults.decodeQueries), pick(given.decodeChunk, defaults.decodeChunk),
-          given.route == Route::Unsaid ? defaults.route : given.route};
+          given.route == Route::Unsaid ? defaults.route : given.route,
+          given.products == Products::Unsaid ? defaults.products : given.products};
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,9 +80,20 @@ static constexpr int64_t floatBytes = 4;
 /// Far beyond any cache: products of two tiles stay far below 2^63.
 static constexpr int64_t largestField = int64_t(1) << 24;
 
+int64_t attn::queryBlock(const Schedule &schedule) {
+  return schedule.products == Products::Tiles ? tilesBlock : schedule.lanes * schedule.vectors;
+}
+
+int64_t attn::keyBlock(const Schedule &schedule) {
+  return schedule.products == Products::Tiles ? tilesBlock : schedule.rows;
+}
+
 int64_t attn::flashTileBytes(const Schedule &schedule, const StageFacts &facts) {
   auto width = [](std::optional<int64_t> known) { return std::min(known.value_or(assumedWidth), largestField); };
-  int64_t widths = width(facts.keyWidth) + width(facts.valueWidth);
+  int64_t keyWidth = width(facts.keyWidth), valueWidth = width(facts.valueWidth), widths = keyWidth + valueWidth;
+  if (schedule.products == Products::Tiles) // Outputs are f32, the rest bf16; values are kept as rows and as columns.
+    return floatBytes * (tilesBlock * schedule.keyTile + schedule.queryTile * valueWidth) +
+           floatBytes / 2 * (schedule.keyTile * (widths + valueWidth) + schedule.queryTile * keyWidth);
   return floatBytes * (schedule.queryTile * schedule.keyTile + (schedule.queryTile + schedule.keyTile) * widths);
 }
 
@@ -116,12 +132,28 @@ static llvm::Error checkDevice(const Schedule &schedule, const Target &target) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkProducts(const Schedule &schedule, const StageFacts &facts, const Target &target) {
+  if (schedule.products != Products::Tiles)
+    return llvm::Error::success();
+  if (facts.kind != StageShape::Flash)
+    return refused("products tiles is for flash stages");
+  if (!target.hasTiles)
+    return refused(llvm::formatv("products tiles: {0} has no matrix tiles", target.name));
+  if (!facts.isBf16)
+    return refused("products tiles: they are of bf16, and an operand is not, or must not be rounded");
+  if (schedule.lanes != target.lanes)
+    return refused(llvm::formatv("products tiles: lanes {0} are not the {1} of a tile", schedule.lanes, target.lanes));
+  return llvm::Error::success();
+}
+
 static llvm::Error checkTiles(const Schedule &schedule, StageShape kind) {
-  int64_t width = schedule.lanes * schedule.vectors;
-  if (kind == StageShape::Flash && schedule.queryTile % width)
-    return refused(llvm::formatv("query_tile {0} is not a multiple of lanes * vectors = {1}", schedule.queryTile, width));
-  if (schedule.keyTile % schedule.rows)
-    return refused(llvm::formatv("key_tile {0} is not a multiple of rows = {1}", schedule.keyTile, schedule.rows));
+  bool isTiles = schedule.products == Products::Tiles;
+  if (kind == StageShape::Flash && schedule.queryTile % queryBlock(schedule))
+    return refused(llvm::formatv("query_tile {0} is not a multiple of {1} = {2}", schedule.queryTile,
+                                 isTiles ? "a block of tiles" : "lanes * vectors", queryBlock(schedule)));
+  if (schedule.keyTile % keyBlock(schedule))
+    return refused(llvm::formatv("key_tile {0} is not a multiple of {1} = {2}", schedule.keyTile,
+                                 isTiles ? "a block of tiles" : "rows", keyBlock(schedule)));
   return llvm::Error::success();
 }
 
@@ -143,6 +175,8 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
     return checkDevice(schedule, target);
   if (llvm::Error error = checkRegisters(schedule, target))
     return error;
+  if (llvm::Error error = checkProducts(schedule, facts, target))
+    return error;
   if (facts.kind == StageShape::Nest)
     return llvm::Error::success();
   if (llvm::Error error = checkTiles(schedule, facts.kind))
@@ -150,7 +184,7 @@ llvm::Error attn::validate(const Schedule &schedule, const StageFacts &facts, co
   int64_t bytes = facts.kind == StageShape::Flash ? flashTileBytes(schedule, facts) : contractPanelBytes(schedule);
   int64_t room = target.l1Bytes + target.l2Bytes;
   // One register block must always be allowed, however wide the heads are.
-  bool smallest = schedule.queryTile == schedule.lanes * schedule.vectors && schedule.keyTile == schedule.rows;
+  bool smallest = schedule.queryTile == queryBlock(schedule) && schedule.keyTile == keyBlock(schedule);
   if (bytes > room && !smallest)
     return refused(llvm::formatv("a tile needs {0} KiB, L1 and L2 of {1} together have {2} KiB", (bytes + 1023) >> 10,
                                  target.name, room >> 10));

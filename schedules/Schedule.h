@@ -21,6 +21,11 @@ llvm::StringRef stageShapeName(StageShape kind);
 enum class Route { Unsaid, Mlir, Halide };
 llvm::StringRef routeName(Route route);
 
+/// What multiplies queries with keys, and weights with values, in the prefill form: lanes of f32, or matrix tiles of bf16
+/// that sum in f32. Unsaid: the compiler chooses.
+enum class Products { Unsaid, Lanes, Tiles };
+llvm::StringRef productsName(Products products);
+
 struct Schedule {
   /// f32 elements of a vector. A power of two, at most the target's.
   int64_t lanes = 0;
@@ -44,6 +49,9 @@ struct Schedule {
   int64_t decodeChunk = 0;
   /// Flash and contract: who generates its code. A nest does not read it.
   Route route = Route::Unsaid;
+  /// Flash: what computes its products. Tiles make a register block of 32 keys by 32 queries of their own. Others do not
+  /// read it.
+  Products products = Products::Unsaid;
 
   bool operator==(const Schedule &other) const;
   bool operator!=(const Schedule &other) const { return !(*this == other); }
@@ -64,6 +72,8 @@ struct StageFacts {
   std::optional<int64_t> keyWidth, valueWidth;
   /// Whether a search may give it another route.
   bool hasRoutes = false;
+  /// Whether both products of a flash may be of bf16.
+  bool isBf16 = false;
 };
 
 /// The schedules in YAML: a list of stages. An error says what is wrong, and where.
@@ -79,6 +89,12 @@ Schedule completed(const Schedule &given, const Schedule &defaults);
 
 /// Why a schedule cannot work; success when it can.
 llvm::Error validate(const Schedule &schedule, const StageFacts &facts, const Target &target);
+
+/// Keys and queries in a block of `products: tiles`.
+inline constexpr int64_t tilesBlock = 32;
+/// Queries and keys of a flash's register block: its tiles are multiples of them.
+int64_t queryBlock(const Schedule &schedule);
+int64_t keyBlock(const Schedule &schedule);
 
 /// Bytes that one flash tile touches again and again: scores, queries, outputs, and a tile of keys and values.
 int64_t flashTileBytes(const Schedule &schedule, const StageFacts &facts);

@@ -32,6 +32,14 @@ struct ScalarEnumerationTraits<attn::Route> {
 };
 
 template <>
+struct ScalarEnumerationTraits<attn::Products> {
+  static void enumeration(IO &io, attn::Products &products) {
+    io.enumCase(products, "lanes", attn::Products::Lanes);
+    io.enumCase(products, "tiles", attn::Products::Tiles);
+  }
+};
+
+template <>
 struct MappingTraits<attn::StageSchedule> {
   static void mapping(IO &io, attn::StageSchedule &stage) {
     io.mapOptional("kernel", stage.kernel, std::string());
@@ -48,6 +56,7 @@ struct MappingTraits<attn::StageSchedule> {
     io.mapOptional("decode_queries", schedule.decodeQueries, int64_t());
     io.mapOptional("decode_chunk", schedule.decodeChunk, int64_t());
     io.mapOptional("route", schedule.route, attn::Route::Unsaid);
+    io.mapOptional("products", schedule.products, attn::Products::Unsaid);
   }
 };
 } // namespace llvm::yaml

@@ -71,9 +71,9 @@ static void addBlocks(Variants &variants) {
       Schedule block = from;
       block.vectors = vectors;
       block.rows = rows;
-      int64_t width = block.lanes * vectors;
+      int64_t width = queryBlock(block);
       block.queryTile = isContract ? width : nearestMultiple(from.queryTile, width);
-      block.keyTile = nearestMultiple(from.keyTile, rows);
+      block.keyTile = nearestMultiple(from.keyTile, keyBlock(block));
       variants.add(block);
     }
 }
@@ -81,11 +81,19 @@ static void addBlocks(Variants &variants) {
 static void addFlashTiles(Variants &variants) {
   const Schedule &from = variants.from;
   for (int64_t blocks : {1, 2, 3, 4, 5, 6, 8, 12, 16})
-    variants.add(&Schedule::queryTile, blocks * from.lanes * from.vectors);
+    variants.add(&Schedule::queryTile, blocks * queryBlock(from));
   for (int64_t queries : {0, 1, 2, 4, 8, 16, 24, 32, 64})
     variants.add(&Schedule::decodeQueries, queries);
   for (int64_t chunk : {64, 128, 256, 512, 1024, 2048})
     variants.add(&Schedule::decodeChunk, chunk);
+}
+
+/// Tiles are the multiples of the block next to what they were.
+static Schedule withProducts(Schedule schedule, Products products) {
+  schedule.products = products;
+  schedule.queryTile = nearestMultiple(schedule.queryTile, queryBlock(schedule));
+  schedule.keyTile = nearestMultiple(schedule.keyTile, keyBlock(schedule));
+  return schedule;
 }
 
 std::vector<Schedule> attn::variants(const Schedule &from, const StageFacts &facts, const Target &target) {
@@ -94,15 +102,17 @@ std::vector<Schedule> attn::variants(const Schedule &from, const StageFacts &fac
     return {};
   addBlocks(variants);
   for (int64_t blocks : {2, 4, 6, 8, 10, 12, 16, 24, 32, 48, 64, 128})
-    variants.add(&Schedule::keyTile, blocks * from.rows);
+    variants.add(&Schedule::keyTile, blocks * keyBlock(from));
   if (facts.kind == StageShape::Contract)
     for (int64_t depth : {64, 128, 256, 512, 1024, 2048})
       variants.add(&Schedule::depthTile, depth);
   else
     addFlashTiles(variants);
   std::vector<Schedule> all = variants.take();
+  if (facts.isBf16 && target.hasTiles && from.route != Route::Halide)
+    all.insert(all.begin(), withProducts(from, from.products == Products::Tiles ? Products::Lanes : Products::Tiles));
   if (facts.hasRoutes) {
-    Schedule other = from;
+    Schedule other = from.products == Products::Tiles ? withProducts(from, Products::Lanes) : from;
     other.route = from.route == Route::Halide ? Route::Mlir : Route::Halide;
     all.insert(all.begin(), other);
   }

@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// Schedules that differ from `from` in one choice (the route, the register block with the tiles that follow from it, one tile, or
+/// Schedules that differ from `from` in one choice (the route, the products, the register block with the tiles that follow from it, one tile, or
 /// one field of the decode form), can work, and are not hopeless by the cost model; those that it likes best first.
-/// Before all comes the other route, where there is one: of that the model knows nothing.
+/// Before all come the other route and the other products, where there are such: of those the model knows nothing.
 std::vector<Schedule> variants(const Schedule &from, const StageFacts &facts, const Target &target);
 
 } // namespace attn

@@ -19,6 +19,9 @@ static Target namedProcessor(llvm::StringRef name) {
     return {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 8, 16, 32 << 10, 512 << 10};
   if (name == "x86-64-v4")
     return {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 16, 32, 32 << 10, 1 << 20};
+  if (name == "x86-64-amx")
+    return {"x86-64-amx", "x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512bf16,+amx-tile,+amx-bf16", 16, 32, 48 << 10, 2 << 20,
+            /*hasTiles=*/true};
   return {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", 4, 32, 64 << 10, 512 << 10};
 }
 
@@ -64,8 +67,8 @@ static Target named(llvm::StringRef name) {
 }
 
 llvm::ArrayRef<llvm::StringRef> attn::targetNames() {
-  static constexpr llvm::StringRef names[] = {"host",       "x86-64-v3",   "x86-64-v4",   "aarch64", "cuda:sm_80",
-                                              "cuda:sm_90", "cuda:sm_100", "cuda:sm_120", "opencl",  "vulkan", "cuda"};
+  static constexpr llvm::StringRef names[] = {"host",       "x86-64-v3",  "x86-64-v4",   "x86-64-amx",  "aarch64", "cuda:sm_80",
+                                              "cuda:sm_90", "cuda:sm_100", "cuda:sm_120", "opencl",     "vulkan",  "cuda"};
   return names;
 }
 
@@ -106,9 +109,10 @@ Target attn::hostTarget() {
   auto has = [&](llvm::StringRef feature) { return found.lookup(feature); };
   if (llvm::Triple(target.triple).isAArch64()) {
     target.vectorRegisters = 32;
-  } else if (has("avx512f") && has("avx512vl")) {
+  } else if (has("avx512f") && has("avx512vl") && has("avx512dq")) {
     target.lanes = 16;
     target.vectorRegisters = 32;
+    target.hasTiles = has("avx512bf16") && has("amx-tile") && has("amx-bf16");
   } else if (has("avx2") && has("fma")) {
     target.lanes = 8;
   }

@@ -16,7 +16,7 @@
 namespace attn {
 
 struct Target {
-  /// As the user names it: `host`, `x86-64-v3`, `aarch64`, `cuda:sm_80`, `opencl`.
+  /// As the user names it: `host`, `x86-64-v3`, `x86-64-amx`, `aarch64`, `cuda:sm_80`, `opencl`.
   std::string name;
   std::string triple;
   /// What LLVM calls the processor, and its list of features: `+avx2,+fma`.
@@ -29,6 +29,8 @@ struct Target {
   /// Bytes of one core's caches.
   int64_t l1Bytes = 32 << 10;
   int64_t l2Bytes = 512 << 10;
+  /// Whether it multiplies tiles of bf16 (Intel AMX).
+  bool hasTiles = false;
   /// Of `cuda:sm_80`: 80. What is above is then the processor that calls, but for lanes: threads hold scalars.
   int64_t cudaArch = 0;
   /// Where attentions run that Halide generates; what is above is the processor that calls, and does all else.

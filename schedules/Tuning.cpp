@@ -50,6 +50,8 @@ std::string attn::scheduleKey(llvm::ArrayRef<StageSchedule> stages) {
                           s.vectors, s.rows, s.queryTile, s.keyTile, s.depthTile, s.decodeQueries, s.decodeChunk);
     if (s.route == Route::Halide)
       text += " halide";
+    if (s.products != Products::Unsaid)
+      text += (" " + productsName(s.products)).str();
   }
   return text;
 }

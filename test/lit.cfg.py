@@ -40,7 +40,7 @@ if config.host in ("x86_64", "AMD64"):
     config.available_features.add("host-x86_64")
     with open("/proc/cpuinfo") as info:
         flags = next((line.split() for line in info if line.startswith("flags")), [])
-    for flag in ("avx2", "avx512f"):
+    for flag in ("avx2", "avx512f", "amx_bf16"):
         if flag in flags:
             config.available_features.add(flag)
 elif config.host == "aarch64":

@@ -179,16 +179,25 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
   Value blocks = f.i64(shape.blocks), queries = f.i64(shape.queries), keys = f.i64(shape.keyTile);
   auto perBlock = [&](Value pitch) -> Part { return {reserve(f.mul(pitch, blocks)), pitch}; };
   auto roundUp = [&](Value value, int64_t to) { return f.mul(f.ceilDiv(value, f.i64(to)), f.i64(to)); };
+  Value scoreRows = keys;
+  auto half = [&](Value bf16) { return f.div(bf16, f.i64(2)); };
   for (StringAttr axis : axes.contracted) {
-    query.push_back(perBlock(f.mul(f.extent(axis), queries)));
-    Value pitch = roundUp(f.extent(axis), shape.lanes);
+    Value pitch = roundUp(f.extent(axis), shape.hasTiles ? tileDepth : shape.lanes);
+    query.push_back(perBlock(f.mul(shape.hasTiles ? half(pitch) : f.extent(axis), queries)));
+    if (shape.hasTiles) {
+      scoreRows = f.max(scoreRows, pitch); // Queries are packed there before they are pairs.
+      pitch = half(pitch);
+    }
     key.push_back({reserve(f.mul(pitch, keys)), pitch});
   }
   for (StringAttr axis : axes.widths) {
-    Value pitch = roundUp(roundUp(f.extent(axis), shape.rows), shape.lanes);
-    output.push_back(perBlock(f.mul(pitch, queries)));
+    Value width = roundUp(roundUp(f.extent(axis), shape.rows), shape.lanes);
+    Value pitch = shape.hasTiles ? half(width) : width;
+    output.push_back(perBlock(f.mul(width, queries)));
     value.push_back({reserve(f.mul(pitch, keys)), pitch});
-    turned.push_back({reserve(f.mul(pitch, queries)), pitch});
+    turned.push_back({reserve(f.mul(width, queries)), width});
+    if (shape.hasTiles)
+      columns.push_back({reserve(f.mul(pitch, keys)), f.mul(width, f.i64(tileDepth / 2))});
   }
   maximum = perBlock(queries);
   kept = perBlock(queries);
@@ -198,7 +207,12 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
     ranges.push_back({perBlock(wide), perBlock(wide), perBlock(f.i64(8))});
   leaves = perBlock(f.i64(4 * shape.leaves));
   answer = perBlock(f.i64(2));
-  weights = reserve(f.mul(keys, queries));
+  weights = reserve(f.mul(scoreRows, queries));
+  if (!shape.hasTiles)
+    return;
+  for (unsigned term = 0; term < axes.contracted.size(); ++term)
+    scores.push_back(term == 0 ? weights : reserve(f.mul(keys, queries)));
+  shapes = reserve(f.i64(16));
 }
 
 Value attn::blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, Value queries) {

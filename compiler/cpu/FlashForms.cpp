@@ -25,9 +25,12 @@ public:
     shape.lanes = schedule.getLanes();
     shape.vectors = axes.lane ? schedule.getVectors() : 1;
     shape.rows = schedule.getRows();
+    if (schedule.getProducts() && schedule.getProducts().getValue() == "tiles" && axes.lane)
+      useTiles();
+    int64_t keys = shape.hasTiles ? blockRows : shape.rows;
     shape.queries = shape.lanes * shape.vectors;
     shape.blocks = std::max<int64_t>(1, schedule.getQueryTile() / shape.queries);
-    shape.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / shape.rows) * shape.rows;
+    shape.keyTile = std::max<int64_t>(1, schedule.getKeyTile() / keys) * keys;
     shape.ranges = flash.getNumRanges();
     shape.leaves = TileMask::of(flash, axes.rowAxes()).leaves.size();
     chooseForms(layout.getSignature());
@@ -78,6 +81,13 @@ public:
   }
 
 private:
+  /// Scores and weights pass through registers by four keys: products leave none there.
+  void useTiles() {
+    shape.hasTiles = true;
+    shape.vectors = blockSums / shape.lanes;
+    shape.rows = 4;
+  }
+
   void chooseForms(const Signature &signature) {
     if (axes.keys.size() == 1)
       form = DecodeForm::of(axes, schedule, signature);

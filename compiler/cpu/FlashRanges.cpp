@@ -129,7 +129,7 @@ Value FlashTask::seenInRange(unsigned r, const KeyRange &block, Value firstKey, 
                                   : expressions.both(before, compared(arith::CmpIPredicate::sge, relative(range.lower)));
 }
 
-/// Marks as absent what the mask excludes, unless the rows x queries from `row` on lie within one range and nothing
+/// Marks as absent (in memory, too, where products are kept there) what the mask excludes, unless the rows x queries from `row` on lie within one range and nothing
 /// else is to be asked.
 FunctionScope::Values FlashTask::maskScores(const KeyRange &block, Value firstKey, Value length, Value row,
                                             ArrayRef<Value> limits, ArrayRef<Values> raw, ArrayRef<Value> scores,
@@ -160,6 +160,8 @@ FunctionScope::Values FlashTask::maskScores(const KeyRange &block, Value firstKe
       }
       expressions.leave();
     }
+    if (keepsProducts())
+      storeScores(row, result);
     return result;
   };
   if (flash.getMask() && !block.holds)

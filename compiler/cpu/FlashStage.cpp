@@ -75,11 +75,12 @@ bool FlashTask::mayReachBeyond() {
   return !known || *known % shape.queries;
 }
 
-/// [contracted][queries], with what multiplies the score and log2(e) folded in.
+/// [contracted][queries], with what multiplies the score and log2(e) folded in; that would be rounded in matrix tiles.
 void FlashTask::packQuery(Value number, Value firstQuery) {
   for (auto [term, query] : llvm::enumerate(flash.getQueries())) {
     StringAttr contracted = axes.contracted[term];
-    Value panel = f.address(base, at(scratch.query[term], number), f.builder().getF32Type());
+    Value to = shape.hasTiles ? scratch.weights : at(scratch.query[term], number);
+    Value panel = f.address(base, to, f.builder().getF32Type());
     Value extent = f.extent(contracted);
     Value firstSlot = f.div(firstQuery, f.i64(shape.lanes));
     if (axes.lane)
@@ -87,7 +88,9 @@ void FlashTask::packQuery(Value number, Value firstQuery) {
                 PanelColumns{axes.lane, {}, shape.vectors, firstSlot, mayReachBeyond()}, panel);
     else
       packLonelyQuery(term, panel);
-    if (score.isPlain && (score.queryFactor || score.factor != 1 || isSoftmax()))
+    if (shape.hasTiles)
+      pairQuery(term, panel, number);
+    else if (score.isPlain && (score.queryFactor || score.factor != 1 || isSoftmax()))
       scaleQuery(panel, extent);
   }
 }
@@ -107,14 +110,20 @@ void FlashTask::packLonelyQuery(unsigned term, Value panel) {
   });
 }
 
-void FlashTask::scaleQuery(Value panel, Value extent) {
-  OpBuilder &b = f.builder();
+/// What a score that is plain is multiplied with.
+FunctionScope::Values FlashTask::scoreFactors() {
   Values factors;
   for (int64_t v = 0; v < shape.vectors; ++v) {
     Value constant = floats(isSoftmax() ? score.factor * log2OfE : score.factor);
     Value own = score.queryFactor ? expressions.evaluateLanes(score.queryFactor, v).value : Value();
-    factors.push_back(own ? arith::MulFOp::create(b, f.loc(), own, constant).getResult() : constant);
+    factors.push_back(own ? arith::MulFOp::create(f.builder(), f.loc(), own, constant).getResult() : constant);
   }
+  return factors;
+}
+
+void FlashTask::scaleQuery(Value panel, Value extent) {
+  OpBuilder &b = f.builder();
+  Values factors = scoreFactors();
   f.loop(f.i64(0), extent, f.i64(1), [&](Value e) {
     for (int64_t v = 0; v < shape.vectors; ++v) {
       Value place = f.add(f.mul(e, f.i64(shape.queries)), f.i64(v * shape.lanes));
@@ -255,6 +264,8 @@ LogicalResult FlashTask::emit(Value task) {
 
 void FlashTask::emitTile(Value firstBlock) {
   Value count = f.min(blocksOfTask, f.sub(blockCount(), firstBlock));
+  if (shape.hasTiles)
+    startTiles(f, f.address(base, scratch.shapes, f.builder().getF32Type()));
   Values ranges = emitStart(firstBlock, count);
   Value low = ranges[0], high = ranges[1];
   for (unsigned r = 1; r < rangeCount(); ++r) {
@@ -283,4 +294,6 @@ void FlashTask::emitTile(Value firstBlock) {
     finishBlock(number, firstQueryOf(block));
     expressions.leave();
   });
+  if (shape.hasTiles)
+    endTiles(f);
 }

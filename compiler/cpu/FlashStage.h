@@ -9,6 +9,7 @@
 #ifndef ATTN_COMPILER_CPU_FLASHSTAGE_H
 #define ATTN_COMPILER_CPU_FLASHSTAGE_H
 
+#include "compiler/cpu/MatrixTiles.h"
 #include "compiler/cpu/Packing.h"
 #include "compiler/cpu/StageLowering.h"
 #include "compiler/optimize/TileCondition.h"
@@ -59,9 +60,10 @@ struct FlashShape {
   int64_t lanes, vectors, rows;
   int64_t queries; ///< of a register block: lanes * vectors
   int64_t blocks;  ///< register blocks in a query tile, at most
-  int64_t keyTile; ///< keys, a multiple of rows
+  int64_t keyTile; ///< keys, a multiple of rows, or of a block of matrix tiles
   unsigned ranges; ///< of keys that a row sees
   unsigned leaves; ///< of what can be told of the mask for whole tiles
+  bool hasTiles = false; ///< products are of matrix tiles: rows are what scores and weights are taken by
   int64_t decodeQueries = 0; ///< entries with so many queries along lanes take the decode form; 0: none
 };
 
@@ -108,6 +110,11 @@ struct FlashScratch {
   Part answer;                        ///< what the mask says for the block and this key tile: i64
   Value weights;                      ///< [keyTile][queries]
   llvm::SmallVector<Part> key, value; ///< packed tiles; pitch is that of a row
+  /// With matrix tiles: values turned, [keyTile / 32][width][32] of bf16, of which the pitch is that of 32 keys; scores of terms
+  /// but the first, like weights; and the shapes of tiles. Queries are then pairs of bf16, keys and values rows of bf16.
+  llvm::SmallVector<Part> columns;
+  llvm::SmallVector<Value> scores;
+  Value shapes;
   Value size;                         ///< of everything, in f32
 
   FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape);
@@ -145,6 +152,7 @@ private:
   void startBlock(Value number);
   void packQuery(Value number, Value firstQuery);
   void packLonelyQuery(unsigned term, Value panel);
+  Values scoreFactors();
   void scaleQuery(Value panel, Value extent);
   void emitKeyTile(Value firstBlock, Value count, Value firstKey, Value length);
   void emitSeenTile(Value firstBlock, Value count, Value firstKey, Value length);
@@ -181,18 +189,33 @@ private:
   Value answerTile(Value firstBlock, Value count, Value firstKey, Value length);
 
   // FlashTile.cpp: one register block against one key tile.
+  Values packTile(Value source, mlir::StringAttr width, const FlashScratch::Part &part, Value firstKey, Value length,
+                  mlir::ValueRange init, llvm::function_ref<Values(Value element, mlir::ValueRange carried)> each);
+  std::pair<Value, Value> blocksOfKeys(const KeyRange &block);
   void packKeys(Value firstKey, Value length);
   Value packValues(Value firstKey, Value length);
   void emitBlock(const KeyRange &block, Value firstKey, Value length, Value finite);
   Values emitScores(const KeyRange &block, Value firstKey, Value length, mlir::ValueRange maxima);
+  bool keepsProducts();
+  void storeScores(Value row, llvm::ArrayRef<Value> scores);
   Values rawScores(unsigned term, Value number, Value row);
   Values scoresAt(Value key, llvm::ArrayRef<Values> raw, unsigned r, mlir::Operation *loop);
   void emitPowers(const KeyRange &block, Value firstKey, llvm::ArrayRef<Value> shift, llvm::ArrayRef<Value> sums,
                   bool marksAbsent);
   void rescale(Value number, llvm::ArrayRef<Value> rises, llvm::ArrayRef<Value> factors);
   void emitMixes(const KeyRange &block, bool skipsAbsent);
+  Values powersAt(Value key, Value firstKey, llvm::ArrayRef<Value> shift, bool marksAbsent, Values &sums);
+
+  // FlashMatrix.cpp: the same with matrix tiles.
+  void pairQuery(unsigned term, Value panel, Value number);
+  void turnValues(Value length);
+  void emitTileScores(Value number, Value first);
+  TilePlace tileAt(Value offset, Value pitch);
+  Values tileScores(unsigned term, Value row, llvm::ArrayRef<Value> factors);
+  void emitTileMixes(const KeyRange &block);
 
   // Small helpers.
+  bool changesWeights();
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
   Value keyCount() { return axes.keyCount(expressions); }
   void bindKey(Value key) { axes.bindKey(expressions, key); }

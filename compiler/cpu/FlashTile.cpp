@@ -17,30 +17,33 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Evaluates a tile of keys or values vector by vector along its width and calls `store(offset, element, carried)`.
+/// Evaluates a tile of keys or values vector by vector along its width, stores it and calls `each` for every vector.
 /// Lanes beyond the width, and absent elements, are 0.
-static FunctionScope::Values
-packTile(Expressions &expressions, Value source, StringAttr width, const FlashScratch::Part &part, Value length,
-         llvm::function_ref<void(Value)> bindKey, ValueRange init,
-         llvm::function_ref<FunctionScope::Values(Value, Value, ValueRange)> store) {
-  FunctionScope &f = expressions.scope();
-  int64_t lanes = expressions.getLanes();
+FunctionScope::Values FlashTask::packTile(Value source, StringAttr width, const FlashScratch::Part &part, Value firstKey,
+                                          Value length, ValueRange init,
+                                          llvm::function_ref<Values(Value element, ValueRange carried)> each) {
+  OpBuilder &b = f.builder();
+  Type f32 = b.getF32Type();
+  Value end = shape.hasTiles ? f.mul(part.pitch, f.i64(2)) : part.pitch;
   std::optional<int64_t> known = f.constantExtent(width);
-  bool whole = known && FunctionScope::constantOf(part.pitch) == *known;
+  bool whole = known && FunctionScope::constantOf(end) == *known;
   return f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {
     expressions.enter(key.getParentBlock()->getParentOp());
-    bindKey(key);
-    Value row = f.add(part.offset, f.mul(key, part.pitch));
-    auto inner = f.loop(f.i64(0), part.pitch, f.i64(lanes), outer, [&](Value first, ValueRange carried) {
+    bindKey(f.add(firstKey, key));
+    Value row = f.address(base, f.add(part.offset, f.mul(key, part.pitch)), f32);
+    auto inner = f.loop(f.i64(0), end, f.i64(shape.lanes), outer, [&](Value first, ValueRange carried) {
       expressions.enter(first.getParentBlock()->getParentOp());
-      Value mask = whole ? Value() : maskBelow(f, first, f.extent(width), lanes);
+      Value mask = whole ? Value() : maskBelow(f, first, f.extent(width), shape.lanes);
       expressions.bindLanes(width, {first}, {mask});
       Datum datum = expressions.evaluateLanes(source);
       Value element = datum.value;
       if (Value present = expressions.both(mask, datum.present))
-        element = arith::SelectOp::create(f.builder(), f.loc(), expressions.asLanes(present), element,
-                                          f.constant(element.getType(), 0.0));
-      auto next = store(f.add(row, first), element, carried);
+        element = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), element, floats(0.0));
+      Value stored = element;
+      if (shape.hasTiles)
+        stored = arith::TruncFOp::create(b, f.loc(), f.vectorOf(shape.lanes, b.getBF16Type()), element);
+      f.store(stored, row, first);
+      Values next = each(element, carried);
       expressions.leave();
       return next;
     });
@@ -51,12 +54,8 @@ packTile(Expressions &expressions, Value source, StringAttr width, const FlashSc
 
 void FlashTask::packKeys(Value firstKey, Value length) {
   for (auto [term, key] : llvm::enumerate(flash.getKeys()))
-    packTile(expressions, key, axes.contracted[term], scratch.key[term], length,
-             [&](Value i) { bindKey(f.add(firstKey, i)); }, {},
-             [&](Value offset, Value element, ValueRange) {
-               storeFloats(element, offset);
-               return Values();
-             });
+    packTile(key, axes.contracted[term], scratch.key[term], firstKey, length, {},
+             [](Value, ValueRange) { return Values(); });
 }
 
 /// Packs the values and says whether all are finite: only then may an absent pair be
@@ -65,16 +64,16 @@ Value FlashTask::packValues(Value firstKey, Value length) {
   OpBuilder &b = f.builder();
   Value finite;
   for (auto [i, value] : llvm::enumerate(flash.getValues())) {
-    Values probe = packTile(expressions, value, axes.widths[i], scratch.value[i], length,
-                            [&](Value k) { bindKey(f.add(firstKey, k)); }, {floats(0.0)},
-                            [&](Value offset, Value element, ValueRange carried) -> Values {
-                              storeFloats(element, offset);
+    Values probe = packTile(value, axes.widths[i], scratch.value[i], firstKey, length, {floats(0.0)},
+                            [&](Value element, ValueRange carried) -> Values {
                               return {math::FmaOp::create(b, f.loc(), element, floats(0.0), carried[0])};
                             });
     Value total = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::ADD, probe[0]);
     Value isNumber = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::ORD, total, total);
     finite = expressions.both(finite, isNumber);
   }
+  if (shape.hasTiles)
+    turnValues(length);
   return finite;
 }
 
@@ -131,35 +130,63 @@ FunctionScope::Values FlashTask::scoresAt(Value key, ArrayRef<Values> raw, unsig
   return scores;
 }
 
+/// The keys of a block, from the first to the last register block that has any of them.
+std::pair<Value, Value> FlashTask::blocksOfKeys(const KeyRange &block) {
+  Value step = f.i64(shape.hasTiles ? blockRows : shape.rows);
+  return {f.mul(f.div(block.low, step), step), f.mul(f.ceilDiv(block.high, step), step)};
+}
+
+bool FlashTask::changesWeights() { return weightOf(flash) && !flash.getValues().empty(); }
+
+/// Whether stored scores are what products give: the factor is left to those who read them.
+bool FlashTask::keepsProducts() { return shape.hasTiles && score.isPlain && !score.queryFactor && score.factor > 0; }
+
+void FlashTask::storeScores(Value row, ArrayRef<Value> scores) {
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    Value key = f.add(row, f.i64(int64_t(i) / shape.vectors));
+    storeFloats(score, f.add(scratch.weights, f.mul(key, f.i64(shape.queries))), int64_t(i) % shape.vectors * shape.lanes);
+  }
+}
+
 /// Stores the block's scores and gives the rows' maxima.
 FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKey, Value length, ValueRange maxima) {
-  Value rows = f.i64(shape.rows);
-  Value start = f.mul(f.div(block.low, rows), rows);
+  auto [start, end] = blocksOfKeys(block);
   Value lastKey = f.sub(keyCount(), f.i64(1));
-  Values limits = limitsOf(block, firstKey, length);
-  return f.loop(start, block.high, rows, maxima, [&](Value row, ValueRange carried) {
-    Operation *loop = row.getParentBlock()->getParentOp();
-    SmallVector<Values> raw;
-    for (unsigned term = 0; term < flash.getQueries().size(); ++term)
-      raw.push_back(rawScores(term, block.number, row));
-    Values scores;
-    for (int64_t r = 0; r < shape.rows; ++r) {
-      // Rows behind the last key are masked below; captured tensors are not read there.
-      Value key = f.min(f.add(f.add(firstKey, row), f.i64(r)), lastKey);
-      llvm::append_range(scores, scoresAt(key, raw, r, loop));
-    }
-    scores = maskScores(block, firstKey, length, row, limits, raw, scores, loop);
-    Values next(carried.begin(), carried.end());
-    for (int64_t r = 0; r < shape.rows; ++r)
-      for (int64_t v = 0; v < shape.vectors; ++v) {
-        Value score = scores[r * shape.vectors + v];
-        Value to = f.add(scratch.weights, f.mul(f.add(row, f.i64(r)), f.i64(shape.queries)));
-        storeFloats(score, to, v * shape.lanes);
-        if (isSoftmax())
-          next[v] = emitMax(f, score, next[v]);
+  Values limits = limitsOf(block, firstKey, length), factors = shape.hasTiles ? scoreFactors() : Values();
+  auto overRows = [&](Value from, Value to, ValueRange init) {
+    return f.loop(from, to, f.i64(shape.rows), init, [&](Value row, ValueRange carried) {
+      Operation *loop = row.getParentBlock()->getParentOp();
+      SmallVector<Values> raw;
+      for (unsigned term = 0; term < flash.getQueries().size(); ++term)
+        raw.push_back(shape.hasTiles ? tileScores(term, row, factors) : rawScores(term, block.number, row));
+      Values scores;
+      for (int64_t r = 0; r < shape.rows; ++r) {
+        // Rows behind the last key are masked below; captured tensors are not read there.
+        Value key = f.min(f.add(f.add(firstKey, row), f.i64(r)), lastKey);
+        llvm::append_range(scores, scoresAt(key, raw, r, loop));
       }
-    return next;
-  });
+      scores = maskScores(block, firstKey, length, row, limits, raw, scores, loop);
+      if (!keepsProducts())
+        storeScores(row, scores);
+      Values next(carried.begin(), carried.end());
+      for (size_t i = 0; i < scores.size() && isSoftmax(); ++i)
+        next[i % shape.vectors] = emitMax(f, scores[i], next[i % shape.vectors]);
+      return next;
+    });
+  };
+  if (!shape.hasTiles)
+    return overRows(start, end, maxima);
+  Values none(shape.vectors, floats(-infinity));
+  Values largest = f.loop(start, end, f.i64(blockRows), keepsProducts() ? ValueRange(none) : maxima,
+                          [&](Value first, ValueRange carried) {
+                            emitTileScores(block.number, first);
+                            return overRows(first, f.add(first, f.i64(blockRows)), carried);
+                          });
+  for (int64_t v = 0; v < shape.vectors && keepsProducts(); ++v) {
+    Value scaled = arith::MulFOp::create(f.builder(), f.loc(), largest[v], factors[v]);
+    largest[v] = emitMax(f, scaled, maxima[v]);
+  }
+  return largest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,38 +207,61 @@ Value FlashTask::isMarked(Value power) {
                                arith::BitcastOp::create(b, f.loc(), bits, absentMark(f, shape.lanes)));
 }
 
-/// Scores become weights 2^(score - shift) in place, changed as the flash says; rows' sums grow by what they were before.
+/// The weights 2^(score - shift) of a key, changed as the flash says; `sums`, and then what was kept, grow by what they
+/// were before.
+FunctionScope::Values FlashTask::powersAt(Value key, Value firstKey, ArrayRef<Value> shift, bool marksAbsent, Values &sums) {
+  OpBuilder &b = f.builder();
+  bool changes = changesWeights();
+  Value row = f.add(scratch.weights, f.mul(key, f.i64(shape.queries)));
+  Value absentWeight = marksAbsent ? absentMark(f, shape.lanes) : floats(0.0);
+  Values powers, factors = keepsProducts() ? scoreFactors() : Values();
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    Value score = loadFloats(row, v * shape.lanes), exponent;
+    if (keepsProducts())
+      exponent = math::FmaOp::create(b, f.loc(), score, factors[v], arith::NegFOp::create(b, f.loc(), shift[v]));
+    else
+      exponent = arith::SubFOp::create(b, f.loc(), score, shift[v]);
+    // A log-sum-exp is not rounded.
+    Value power = emitExp2(f, exponent, /*forBf16=*/shape.hasTiles && !marksAbsent && !flash.getLogsumexp());
+    sums[v] = arith::AddFOp::create(b, f.loc(), sums[v], power);
+    if (marksAbsent || changes) {
+      Value present = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UNE, score, floats(-infinity));
+      if (changes) {
+        Value place = f.add(firstKey, key);
+        if (shape.hasTiles) // Behind the last key nothing is read.
+          place = f.min(place, f.sub(keyCount(), f.i64(1)));
+        ChangedWeight changed = changeWeight(expressions, flash, power, v, [&] { bindKey(place); });
+        power = changed.weight;
+        present = expressions.both(present, changed.present);
+        Value isKept = expressions.both(present, changed.kept), &kept = sums[shape.vectors + v];
+        kept = arith::SelectOp::create(b, f.loc(), isKept, floats(1.0), kept);
+      }
+      power = arith::SelectOp::create(b, f.loc(), present, power, absentWeight);
+    }
+    powers.push_back(power);
+  }
+  return powers;
+}
+
+/// Scores become weights in place. Matrix tiles read them as pairs of keys, unless absent ones are marked.
 void FlashTask::emitPowers(const KeyRange &block, Value firstKey, ArrayRef<Value> shift, ArrayRef<Value> sums,
                            bool marksAbsent) {
-  OpBuilder &b = f.builder();
-  bool changes = weightOf(flash) && !flash.getValues().empty();
-  Value absentWeight = marksAbsent ? absentMark(f, shape.lanes) : floats(0.0);
   Values init(sums);
-  for (int64_t v = 0; v < shape.vectors && changes; ++v)
+  for (int64_t v = 0; v < shape.vectors && changesWeights(); ++v)
     init.push_back(loadFloats(at(scratch.kept, block.number), v * shape.lanes));
-  Values ends = f.loop(block.low, block.high, f.i64(1), init, [&](Value key, ValueRange carried) {
+  bool isPaired = shape.hasTiles && !marksAbsent;
+  auto [start, end] = isPaired ? blocksOfKeys(block) : std::pair(block.low, block.high);
+  Values ends = f.loop(start, end, f.i64(isPaired ? 2 : 1), init, [&](Value key, ValueRange carried) {
     expressions.enter(key.getParentBlock()->getParentOp());
-    Value row = f.add(scratch.weights, f.mul(key, f.i64(shape.queries)));
-    Values next, kept;
-    for (int64_t v = 0; v < shape.vectors; ++v) {
-      Value score = loadFloats(row, v * shape.lanes);
-      Value power = emitExp2(f, arith::SubFOp::create(b, f.loc(), score, shift[v]));
-      next.push_back(arith::AddFOp::create(b, f.loc(), carried[v], power));
-      if (marksAbsent || changes) {
-        Value present = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UNE, score, floats(-infinity));
-        if (changes) {
-          ChangedWeight changed = changeWeight(expressions, flash, power, v, [&] { bindKey(f.add(firstKey, key)); });
-          power = changed.weight;
-          present = expressions.both(present, changed.present);
-          Value isKept = expressions.both(present, changed.kept);
-          kept.push_back(arith::SelectOp::create(b, f.loc(), isKept, floats(1.0), carried[shape.vectors + v]));
-        }
-        power = arith::SelectOp::create(b, f.loc(), present, power, absentWeight);
-      }
-      storeFloats(power, row, v * shape.lanes);
-    }
+    Values next(carried.begin(), carried.end());
+    Values powers = powersAt(key, firstKey, shift, marksAbsent, next), others;
+    if (isPaired)
+      others = powersAt(f.add(key, f.i64(1)), firstKey, shift, marksAbsent, next);
+    Value row = f.address(base, f.add(scratch.weights, f.mul(key, f.i64(shape.queries))), f.builder().getF32Type());
+    for (int64_t v = 0; v < shape.vectors; ++v) // A pair of bf16 takes as much room as an f32.
+      f.store(isPaired ? pairsOf(f, powers[v], others[v]) : powers[v], row,
+              f.i64(v * shape.lanes * (isPaired ? 2 : 1)));
     expressions.leave();
-    next.append(kept);
     return next;
   });
   for (auto [i, end] : llvm::enumerate(ends)) {
@@ -242,6 +292,8 @@ void FlashTask::rescale(Value number, ArrayRef<Value> rises, ArrayRef<Value> fac
 
 /// outputs[width][queries] += values[key][width] * weights[key][queries]
 void FlashTask::emitMixes(const KeyRange &block, bool skipsAbsent) {
+  if (shape.hasTiles && !skipsAbsent)
+    return emitTileMixes(block);
   OpBuilder &b = f.builder();
   Type f32 = b.getF32Type();
   Value weights = f.address(base, scratch.weights, f32);
@@ -254,11 +306,15 @@ void FlashTask::emitMixes(const KeyRange &block, bool skipsAbsent) {
       for (int64_t r = 0; r < shape.rows; ++r)
         for (int64_t v = 0; v < shape.vectors; ++v)
           sums.push_back(loadFloats(to, r * shape.queries + v * shape.lanes));
-      Value values = f.address(base, f.add(part.offset, element), f32);
       auto weightsAt = [&](int64_t v, Value key) {
         return f.load(vectorType, weights, f.add(f.mul(key, f.i64(shape.queries)), f.i64(v * shape.lanes)));
       };
-      auto valueAt = [&](int64_t r, Value key) { return f.load(f32, values, f.add(f.mul(key, part.pitch), f.i64(r))); };
+      auto valueAt = [&](int64_t r, Value key) -> Value {
+        Value row = f.address(base, f.add(part.offset, f.mul(key, part.pitch)), f32), place = f.add(element, f.i64(r));
+        if (!shape.hasTiles)
+          return f.load(f32, row, place);
+        return arith::ExtFOp::create(b, f.loc(), f32, f.load(b.getBF16Type(), row, place));
+      };
       if (!skipsAbsent) {
         sums = emitMicroKernel(f, shape.rows, shape.vectors, block.low, block.high, sums, valueAt, weightsAt);
       } else {

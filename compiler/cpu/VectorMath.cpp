@@ -65,7 +65,37 @@ Value attn::emitMax(FunctionScope &f, Value x, Value y) {
   return arith::SelectOp::create(f.builder(), f.loc(), greater, x, y);
 }
 
-Value attn::emitExp2(FunctionScope &f, Value x) {
+/// AVX-512 splits off whole powers and puts them back in an instruction each. Only it has vectors of 16 f32.
+static bool hasScaling(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getNumElements() == 16 && vector.getElementType().isF32();
+}
+
+/// 2^(x - floor x) * 2^floor x: by coefficients of the least relative error on [0, 1). What lies below the smallest normal
+/// number becomes 0, for subnormal ones take many times as long.
+static Value emitScaledExp2(FunctionScope &f, Value x, bool forBf16) {
+  OpBuilder &b = f.builder();
+  Floats v{f, x.getType()};
+  auto whole = [&](int64_t value, unsigned bits) -> Value {
+    return LLVM::ConstantOp::create(b, f.loc(), b.getIntegerAttr(b.getIntegerType(bits), value));
+  };
+  auto call = [&](StringRef name, ValueRange operands) -> Value {
+    return LLVM::CallIntrinsicOp::create(b, f.loc(), x.getType(), b.getStringAttr(name), operands).getResults();
+  };
+  Value zero = v.number(0.0), asTold = whole(4, 32); // Rounding as the processor's state says.
+  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512", {x, whole(9, 32), zero, whole(-1, 16), asTold});
+  Value power = forBf16 ? v.polynomial(fraction, {1.0, 0.693044844783459, 0.24128020569777708, 0.05224247220066821,
+                                                  0.013426685531008477})
+                        : v.polynomial(fraction, {1.0, 0.6931470444431621, 0.24022930555502678, 0.055485280603409196,
+                                                  0.009675451602368572, 0.0012467846078108623, 0.00021612916356157606});
+  Value isNormal = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UGE, x, v.number(-126.0));
+  Value mask = LLVM::BitcastOp::create(b, f.loc(), b.getI16Type(), isNormal);
+  return call("llvm.x86.avx512.mask.scalef.ps.512", {power, x, zero, mask, asTold});
+}
+
+Value attn::emitExp2(FunctionScope &f, Value x, bool forBf16) {
+  if (hasScaling(x.getType()))
+    return emitScaledExp2(f, x, forBf16);
   Floats v{f, x.getType()};
   // At -127 the scale's exponent field is 0, so the product is exactly 0.
   Value clamped = v.atLeast(x, -127.0);

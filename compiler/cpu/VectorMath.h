@@ -11,8 +11,8 @@
 
 namespace attn {
 
-/// 2^x for x <= 127, within 2 ulp; exactly 0 below 2^-126.
-mlir::Value emitExp2(FunctionScope &f, mlir::Value x);
+/// 2^x for x <= 127, within 2 ulp; exactly 0 below 2^-126. What will be rounded to bf16 may be wrong by 2^-18 of itself.
+mlir::Value emitExp2(FunctionScope &f, mlir::Value x, bool forBf16 = false);
 
 /// e^x over all of f32, within 2 ulp.
 mlir::Value emitExp(FunctionScope &f, mlir::Value x);

@@ -16,13 +16,6 @@ static constexpr int64_t mostWidth = 576, mostMixed = 512;
 /// Of a thread, and what is neither query, score nor output.
 static constexpr int64_t mostRegisters = 255, othersRegisters = 90;
 
-/// The elements that a value is read from when they are f16 or bf16; null otherwise.
-static Type storedHalf(Value value) {
-  auto read = value.getDefiningOp<ReadOp>();
-  Type element = read ? read.getRef().getType().getElementType() : Type();
-  return element && (element.isF16() || element.isBF16()) ? element : Type();
-}
-
 /// A value that is stored in 8 bits, which bf16 holds, perhaps times a factor that is the same for all of a key's elements.
 static std::optional<FlashOperand> storedByte(Value value, StringAttr width, MLIRContext *context) {
   FlashOperand operand{value, width, 0, BFloat16Type::get(context), /*weightParts=*/3, {}};
@@ -63,15 +56,6 @@ static std::optional<FlashOperand> storedByte(Value value, StringAttr width, MLI
     return operand;
   }
   return std::nullopt;
-}
-
-FailureOr<Type> attn::commonElement(Value one, Value other, bool isPrecise) {
-  Type first = storedHalf(one), second = other ? storedHalf(other) : Type();
-  if (first && first == second)
-    return first;
-  if (Type element = second ? second : first; element && !isPrecise)
-    return element;
-  return failure();
 }
 
 /// Finds an operand's extent; says why tiles cannot have it, or nothing.

@@ -9,12 +9,9 @@
 
 #include "compiler/cpu/FlashStage.h"
 #include "compiler/cuda/SharedTile.h"
+#include "compiler/optimize/ProductElements.h"
 
 namespace attn {
-
-/// What tensor cores multiply two values as, of which the second may be null: beside one that is stored as f16 or bf16,
-/// the other may be rounded to its elements once, unless the attention is precise. Fails where neither is stored so.
-mlir::FailureOr<mlir::Type> commonElement(mlir::Value one, mlir::Value other, bool isPrecise);
 
 /// An operand of a matrix product: elements along one axis, of f16 or bf16, or of f32, which are multiplied exactly.
 struct FlashOperand {

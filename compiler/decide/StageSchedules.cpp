@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/decide/StageSchedules.h"
 #include "compiler/optimize/Expressions.h"
+#include "compiler/optimize/ProductElements.h"
 #include "schedules/CostModel.h"
 
 using namespace mlir;
@@ -27,11 +28,10 @@ FailureOr<ScheduleAttr> ScheduleChooser::choose(Location loc, StringRef kernel, 
       return failure();
     }
   }
-  StringAttr route;
-  if (schedule.route != Route::Unsaid)
-    route = StringAttr::get(loc.getContext(), routeName(schedule.route));
+  auto named = [&](StringRef choice) { return choice.empty() ? StringAttr() : StringAttr::get(loc.getContext(), choice); };
   return ScheduleAttr::get(loc.getContext(), schedule.lanes, schedule.vectors, schedule.rows, schedule.queryTile,
-                           schedule.keyTile, schedule.depthTile, schedule.decodeQueries, schedule.decodeChunk, route);
+                           schedule.keyTile, schedule.depthTile, schedule.decodeQueries, schedule.decodeChunk,
+                           named(routeName(schedule.route)), named(productsName(schedule.products)));
 }
 
 LogicalResult ScheduleChooser::checkAllUsed(ModuleOp module) const {
@@ -81,6 +81,8 @@ StageFacts attn::factsOf(Operation *op, const Signature &signature) {
     bool known = sum && size && *size < (int64_t(1) << 32);
     sum = known ? std::optional(*sum + *size) : std::nullopt;
   };
+  Type element = productElement(flash, signature.precise);
+  facts.isBf16 = element && element.isBF16();
   facts.keyWidth = facts.valueWidth = 0;
   for (Attribute contracted : flash.getContracted())
     add(facts.keyWidth, axisNames(cast<ArrayAttr>(contracted)));
@@ -94,6 +96,11 @@ StageFacts attn::factsOf(Operation *op, const Signature &signature) {
   return facts;
 }
 
+static Products productsOf(ScheduleAttr schedule) {
+  StringRef name = schedule.getProducts() ? schedule.getProducts().getValue() : "";
+  return name == productsName(Products::Tiles) ? Products::Tiles : name.empty() ? Products::Unsaid : Products::Lanes;
+}
+
 std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
   std::vector<StageSchedule> all;
   module.walk([&](StageOp stage) {
@@ -102,7 +109,7 @@ std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
     auto name = stage->getAttrOfType<StringAttr>("name");
     all.push_back({Signature(Signature::around(stage)).name.str(), name ? name.str() : "", stageShape(stage.getKind()),
                    {s.getLanes(), s.getVectors(), s.getRows(), s.getQueryTile(), s.getKeyTile(), s.getDepthTile(),
-                    s.getDecodeQueries(), s.getDecodeChunk(), route}});
+                    s.getDecodeQueries(), s.getDecodeChunk(), route, productsOf(s)}});
   });
   return all;
 }

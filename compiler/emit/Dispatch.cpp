@@ -1,10 +1,11 @@
 //===- Dispatch.cpp - which variant a processor runs ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exported entries that ask where the tensors are, and attn_cpu_level, and call the best variant. No constructor and no ifunc: both run before a
+// Exported entries that ask where the tensors are, and attn_cpu_level or attn_cpu_tiles, and call the best variant. No constructor and no ifunc: both run before a
 // program's main, where a sanitizer or a plain loader may not be ready.
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Link.h"
+#include "compiler/emit/Machine.h"
 
 #include "llvm/IR/IRBuilder.h"
 
@@ -56,13 +57,16 @@ void attn::addDispatch(llvm::Module &module, llvm::StringRef name, const Impleme
   };
   if (implementations.device)
     runWhere(isOnDevice(builder, dispatcher, implementations.tensors), implementations.device);
-  llvm::FunctionCallee level =
-      module.getOrInsertFunction("attn_cpu_level", llvm::FunctionType::get(builder.getInt32Ty(), false));
-  llvm::Value *found = builder.CreateCall(level, {});
+  auto ask = [&](llvm::StringRef question) -> llvm::Value * {
+    return builder.CreateCall(module.getOrInsertFunction(question, llvm::FunctionType::get(builder.getInt32Ty(), false)), {});
+  };
   for (const Implementation &implementation : implementations.processors) {
     if (implementation.level == 0)
       return forward(builder, dispatcher, implementation.function);
-    runWhere(builder.CreateICmpSGE(found, builder.getInt32(implementation.level)), implementation.function);
+    llvm::Value *runs = implementation.level == tileLevel
+                            ? builder.CreateIsNotNull(ask("attn_cpu_tiles"))
+                            : builder.CreateICmpSGE(ask("attn_cpu_level"), builder.getInt32(implementation.level));
+    runWhere(runs, implementation.function);
   }
   refuse(builder, dispatcher);
 }

@@ -296,9 +296,10 @@ llvm::Expected<LinkedModule> attn::linkVariants(llvm::ArrayRef<Variant> variants
     if (llvm::Error error = linkHalideTasks(*translated->module, *part.variant))
       return std::move(error);
     std::string suffix = suffixOf(target);
+    int level = requiredLevel(*translated->module, **machine);
     own(*translated->module, *part.variant, translated->entries, suffix);
     for (const std::string &entry : translated->entries)
-      entries.push_back({entry, entry + suffix, !part.device.empty(), requiredLevel(**machine)});
+      entries.push_back({entry, entry + suffix, !part.device.empty(), level});
     llvm::move(part.device, std::back_inserter(result.device));
     if (!result.module) {
       result.module = std::move(translated->module);

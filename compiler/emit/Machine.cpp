@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/Machine.h"
 
+#include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -61,9 +62,11 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> attn::makeDeviceMachine(con
                      wanted.cudaArch < 90 ? "+ptx78" : "");
 }
 
-int attn::requiredLevel(const llvm::TargetMachine &machine) {
+int attn::requiredLevel(const llvm::Module &module, const llvm::TargetMachine &machine) {
   if (!machine.getTargetTriple().isX86())
     return 0;
+  if (module.getFunction("llvm.x86.ldtilecfg"))
+    return tileLevel;
   const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
   if (info.checkFeatures("+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"))
     return 4;

@@ -11,6 +11,10 @@
 #include "llvm/Target/TargetMachine.h"
 #include <memory>
 
+namespace llvm {
+class Module;
+}
+
 namespace attn {
 
 /// Code generation for a target; an error when this LLVM cannot serve it.
@@ -20,7 +24,10 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const Tar
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeDeviceMachine(const Target &target);
 
 /// The attn_cpu_level (runtime/bind/Level.c) that code for the machine needs; 0: any processor runs it.
-int requiredLevel(const llvm::TargetMachine &machine);
+int requiredLevel(const llvm::Module &module, const llvm::TargetMachine &machine);
+
+/// The level of code that uses matrix tiles: what level 4 asks for, and attn_cpu_tiles.
+inline constexpr int tileLevel = 5;
 
 } // namespace attn
 

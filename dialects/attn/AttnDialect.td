@@ -193,13 +193,14 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     The numbers of `schedules/Schedule.h`, written into the program by `attn-decide`: vector lanes, the register
     block (`rows` scalars by `vectors` vectors), the rows of queries and of keys in a tile, the depth of a
     contraction's panel, and of a flash the decode form's largest number of queries and its keys per task (0: none), and
-    the route that it was given, if it was.
+    the route that it was given, if it was, and what computes its products, if that is a choice.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$query_tile,
                         "int64_t":$key_tile, "int64_t":$depth_tile,
                         DefaultValuedParameter<"int64_t", "0">:$decode_queries,
                         DefaultValuedParameter<"int64_t", "0">:$decode_chunk,
-                        OptionalParameter<"::mlir::StringAttr">:$route);
+                        OptionalParameter<"::mlir::StringAttr">:$route,
+                        OptionalParameter<"::mlir::StringAttr">:$products);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

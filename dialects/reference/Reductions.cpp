@@ -43,10 +43,14 @@ Packed pack(const Tensor &tensor, llvm::ArrayRef<StringAttr> order,
   return packed;
 }
 
+/// Units that multiply bf16 take for 0 what lies below the smallest normal
+/// number, which f32 shares: elements, products and sums.
+constexpr double kFlushed = 0x1p-126;
+
 /// Sums `n` products. `size` collects their magnitudes, which the roundings of
 /// products and sums are in proportion to.
 Number sumPlain(const Packed &lhs, int64_t il, const Packed &rhs, int64_t ir,
-                int64_t n) {
+                int64_t n, double tiny) {
   const double *a = lhs.value.data() + il, *ra = lhs.radius.data() + il;
   const double *b = rhs.value.data() + ir, *rb = rhs.radius.data() + ir;
   double sum = 0, size = 0, radius = 0;
@@ -56,13 +60,14 @@ Number sumPlain(const Packed &lhs, int64_t il, const Packed &rhs, int64_t ir,
     size += std::fabs(product);
     radius += std::fabs(a[k]) * rb[k] + ra[k] * wide;
   }
-  return summed(sum, size, radius, n);
+  return summed(sum, size, radius, n, tiny);
 }
 
 /// The same where elements may be absent, unsure or infinite.
 Number sumTested(const Packed &a, int64_t ia, const Packed &b, int64_t ib,
-                 int64_t n, uint8_t &flags) {
+                 int64_t n, double tiny, uint8_t &flags) {
   Sum sum;
+  sum.tiny = tiny;
   for (int64_t k = 0; k < n; ++k) {
     uint8_t fa = a.flags[ia + k], fb = b.flags[ib + k], both = fa & fb;
     // A side that is surely absent makes the pair so, whatever the other side
@@ -81,13 +86,13 @@ Number sumTested(const Packed &a, int64_t ia, const Packed &b, int64_t ib,
 }
 } // namespace
 
-Number summed(double sum, double size, double radius, int64_t n) {
+Number summed(double sum, double size, double radius, int64_t n, double tiny) {
   if (!std::isfinite(sum))
     return {sum, 0}; // The caller knows that it is certain.
   // One rounding per product and per addition; one more for a scale that is
   // folded into an operand.
   double total =
-      radius + gammaOf(n + 2.0) * (size + radius) + (size > 0 ? n * kTiny : 0);
+      radius + gammaOf(n + 2.0) * (size + radius) + (size > 0 ? n * tiny : 0);
   if (size == 0 && radius == 0)
     return {sum, 0};
   // Partial sums may be as large as the sum of magnitudes.
@@ -108,12 +113,14 @@ void Sum::add(Number x) {
 }
 
 Number Sum::result() const {
-  Number finite = summed(sum, size, radius, count);
+  Number finite = summed(sum, size, radius, count, tiny);
   return special ? reference::add(*special, finite) : finite;
 }
 
 Number oncePossiblyRounded(Number x, Dtype dtype) {
-  if (x.exact() && roundTo(x.value, dtype) == x.value)
+  bool isFlushed = dtype == Dtype::BF16;
+  bool fits = x.exact() && roundTo(x.value, dtype) == x.value;
+  if (fits && !(isFlushed && std::fabs(x.value) < kFlushed))
     return x;
   FloatFormat format = floatFormat(dtype);
   double size = std::fabs(x.value) + x.radius;
@@ -121,10 +128,10 @@ Number oncePossiblyRounded(Number x, Dtype dtype) {
     return x;
   if (std::isinf(roundTo(size, dtype)))
     return Number::unbounded(x.value);
-  double half = std::ldexp(0.5, -format.mantissaBits);
-  return {x.value,
-          x.radius + half * size +
-              std::ldexp(0.5, format.minExponent - format.mantissaBits)};
+  double half = fits ? 0 : std::ldexp(0.5, -format.mantissaBits);
+  double smallest = std::ldexp(0.5, format.minExponent - format.mantissaBits);
+  return {x.value, x.radius + half * size +
+                       (isFlushed ? std::min(size, kFlushed) : smallest)};
 }
 
 namespace {
@@ -168,10 +175,15 @@ Expected<Tensor> contract(Machine &machine, const Tensor &lhs,
                     const Tensor &other) {
     bool mayRound = !machine.precise && !own.isDouble;
     auto order = listed({split.batch, axes, over});
+    // What is narrow itself is not rounded again, but flushed.
+    auto roundedTo = other.narrow ? other.narrow : own.narrow;
     return pack(own, order, shapeOf(own, order),
-                mayRound ? other.narrow : std::nullopt);
+                mayRound ? roundedTo : std::nullopt);
   };
   Packed a = packed(lhs, split.left, rhs), b = packed(rhs, split.right, lhs);
+  auto isBf16 = [](const Tensor &side) { return side.narrow == Dtype::BF16; };
+  bool mayFlush = !machine.precise && (isBf16(lhs) || isBf16(rhs));
+  double tiny = mayFlush ? kFlushed : kTiny;
   int64_t depth = product(shapeOf(lhs, over)),
           rows = product(shapeOf(lhs, split.left));
   int64_t columns = product(shapeOf(rhs, split.right));
@@ -182,8 +194,8 @@ Expected<Tensor> contract(Machine &machine, const Tensor &lhs,
     int64_t column = i % columns, row = i / columns; // Row counts batches, too.
     int64_t ia = row * depth, ib = (row / rows * columns + column) * depth;
     uint8_t flags = Present;
-    Number sum = a.plain && b.plain ? sumPlain(a, ia, b, ib, depth)
-                                    : sumTested(a, ia, b, ib, depth, flags);
+    Number sum = a.plain && b.plain ? sumPlain(a, ia, b, ib, depth, tiny)
+                                    : sumTested(a, ia, b, ib, depth, tiny, flags);
     out->setNumber(at[o], sum);
     out->flags[at[o]] = flags;
   }

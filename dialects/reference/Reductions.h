@@ -9,13 +9,16 @@
 namespace attn::reference {
 
 /// A sum of `n` finite terms in any order: `size` is the sum of their
-/// magnitudes, `radius` of their radii; Higham (2002), 4.2.
-Number summed(double sum, double size, double radius, int64_t n);
+/// magnitudes, `radius` of their radii; Higham (2002), 4.2. Below `tiny` a term
+/// may be lost.
+Number summed(double sum, double size, double radius, int64_t n,
+              double tiny = kTiny);
 
 /// A sum whose terms may be infinite, NaN or unbounded.
 struct Sum {
   double sum = 0, size = 0, radius = 0;
   int64_t count = 0;
+  double tiny = kTiny;
   std::optional<Number> special;
 
   void add(Number x);

@@ -31,6 +31,10 @@ int32_t attn_is_on_cuda(const DLTensor *tensor);
  * elsewhere. */
 int32_t attn_cpu_level(void);
 
+/** Whether this processor multiplies tiles of bf16, and the process may: asks
+ * the system for them. */
+int32_t attn_cpu_tiles(void);
+
 /** Says that this processor runs no variant of the kernel. */
 int32_t attn_unsupported(attn_context *context, const char *kernel);
 

@@ -10,7 +10,7 @@
 // TILE: schedule.mlir:27:3: error: the schedule of stage 'p' (contract) of two cannot work: key_tile 100 is not a multiple of rows = 6
 // NAME: error: no stage is meant by the schedule for kind contract, name 'q'; there are two's contract 'p', two's contract 'y'
 // KEY: error: schedule: line 1: unknown key 'tile'
-// TARGET: error: no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, aarch64, cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120
+// TARGET: error: no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, x86-64-amx, aarch64, cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120
 attn.program @two(in "x" %x : !attn.ref<[S, D], f32>, in "w" %w : !attn.ref<[E, D], f32>, in "v" %v : !attn.ref<[F, E], f32>, out "y" %y : !attn.ref<[S, F], f32>)
     axes [<S = x.0>, <D = x.1>, <E = w.0>, <F = v.0>] facts [] {
   %s = attn.index "S" : !attn.value<[S], i64>

@@ -11,6 +11,7 @@
 #include "tools/attnc/Session.h"
 #include "tools/attnc/Timing.h"
 #include "tools/attnc/Work.h"
+#include "schedules/Target.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -40,7 +41,13 @@ struct MachineLimits {
 
 /// Rounds of both limits and of every kernel, until the time is up.
 llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int threads) {
-  Limits limits(threads);
+  auto options = driverOptions();
+  if (!options)
+    return options.takeError();
+  auto target = findTarget(options->targets.front());
+  if (!target)
+    return target.takeError();
+  Limits limits(threads, target->lanes);
   for (Candidate &candidate : candidates)
     if (llvm::Error error = candidate.timed.warmUp())
       return std::move(error);
@@ -213,7 +220,12 @@ void print(const std::vector<Report> &reports) {
 int attnc::runBench() {
   if (onlyLimits) {
     std::vector<Candidate> none;
-    printLimits(cantFail(measure(none, threadCount())), threadCount());
+    auto limits = measure(none, threadCount());
+    if (!limits) {
+      printError(limits.takeError());
+      return failure;
+    }
+    printLimits(*limits, threadCount());
     return success;
   }
   auto loaded = loadSpec();

@@ -77,9 +77,9 @@ struct Loops {
   void (*read)(const float *, int64_t);
 };
 
-Loops hostLoops() {
+Loops hostLoops(int64_t mostLanes) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
+  if (mostLanes >= 16 && __builtin_cpu_supports("avx512f"))
     return {16, fma16, read16};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return {8, fma8, read8};
@@ -121,7 +121,7 @@ template <typename Work> double together(int threads, Work work) {
 /// 256 MiB in all: several times the last cache of most machines, and 15 ms of reading.
 static constexpr int64_t mostFloats = (int64_t(256) << 20) / 4;
 
-Limits::Limits(int threads) : threads(std::max(threads, 1)) {
+Limits::Limits(int threads, int64_t mostLanes) : threads(std::max(threads, 1)), mostLanes(mostLanes) {
   memory.reset(new float[mostFloats]);
   std::fill_n(memory.get(), mostFloats, 1.0f);
 }
@@ -129,14 +129,14 @@ Limits::Limits(int threads) : threads(std::max(threads, 1)) {
 Limits::~Limits() = default;
 
 double Limits::sampleFma() {
-  static const Loops loops = hostLoops();
+  const Loops loops = hostLoops(mostLanes);
   constexpr int64_t steps = 2'000'000; // 12 M multiply-adds a thread and lane: about 4 ms
-  double seconds = together(threads, [](int) { loops.fma(steps); });
+  double seconds = together(threads, [&](int) { loops.fma(steps); });
   return 2.0 * chains * loops.lanes * steps * threads / seconds;
 }
 
 double Limits::sampleRead(double bytes) {
-  static const Loops loops = hostLoops();
+  const Loops loops = hostLoops(mostLanes);
   constexpr int64_t smallest = 1024, enough = int64_t(1) << 22; // floats that a thread reads, in all 16 MiB
   int64_t most = mostFloats / threads, share = std::clamp<int64_t>(int64_t(bytes / 4 / threads), smallest, most);
   int64_t times = std::max<int64_t>(1, enough / share);

@@ -14,10 +14,11 @@ namespace attnc {
 
 class Limits {
 public:
-  explicit Limits(int threads);
+  /// Vectors have at most so many f32: the limits of code for a lesser processor are lower.
+  Limits(int threads, int64_t mostLanes);
   ~Limits();
 
-  /// One sample of f32 multiply-adds on the widest vectors, in operations (two each) per second.
+  /// One sample of f32 multiply-adds on vectors, in operations (two each) per second.
   double sampleFma();
   /// One sample of reading so many bytes (at most 256 MiB) again and again, in bytes per second: of the memory's rate, or of
   /// that of the smallest cache that holds them.
@@ -25,6 +26,7 @@ public:
 
 private:
   int threads;
+  int64_t mostLanes;
   std::unique_ptr<float[]> memory;
 };
 

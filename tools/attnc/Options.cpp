@@ -65,8 +65,8 @@ static cl::list<std::string> importFolders("I", cl::Prefix, cl::desc("Look for i
                                            cl::sub(interpretCommand()), cl::sub(checkCommand()),
                                            cl::sub(inspectCommand()), cl::sub(benchCommand()), cl::sub(tuneCommand()));
 static cl::opt<std::string> targetNames("target",
-                                        cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, aarch64, "
-                                                 "cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120, opencl, vulkan, cuda"),
+                                        cl::desc("Machines, separated by commas: host, x86-64-v3, x86-64-v4, x86-64-amx, "
+                                                 "aarch64, cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120, opencl, vulkan, cuda"),
                                         cl::value_desc("names"), cl::init("host"), cl::sub(compileCommand()),
                                         cl::sub(runCommand()), cl::sub(checkCommand()), cl::sub(inspectCommand()),
                                         cl::sub(benchCommand()), cl::sub(tuneCommand()));

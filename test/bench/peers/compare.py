@@ -36,6 +36,10 @@ PEERS = {
 }
 
 
+# What tells attnc and PyTorch's libraries to do with AVX2; others take what the processor has.
+AVX2 = {"ATTNC_TARGET": "x86-64-v3", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+
+
 class Worker:
     """A peer's process; it only runs while it is asked."""
 
@@ -72,7 +76,7 @@ class Worker:
 def limits(threads, size):
     """FMA operations per second, and bytes where so many are read again and again."""
     run = subprocess.run([os.environ["ATTNC"], "bench", "--limits", f"--threads={threads}", f"--working-set={size:.0f}", "--json",
-                          "--seconds=0.1"], stdout=subprocess.PIPE, text=True, check=True)
+                          "--seconds=0.1", "--target=" + os.environ.get("ATTNC_TARGET", "host")], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(run.stdout)
 
 
@@ -127,6 +131,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="tools/bench", description=__doc__.splitlines()[0])
     parser.add_argument("--case", default="", help="only cases whose name contains a match of this expression")
     parser.add_argument("--peer", default="", help="only peers whose name matches (attnc always runs)")
+    parser.add_argument("--avx2", action="store_true", help="attnc and PyTorch only, with AVX2 and not more")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
     parser.add_argument("--seconds", type=float, default=2, help="how long to measure each peer on each case")
     parser.add_argument("--json", help="also write everything measured to this file")
@@ -138,6 +143,9 @@ def main():
     options = arguments()
     cases = [case for case in all_cases() if re.search(options.case, case.name)]
     names = [name for name in PEERS if name == "attnc" or re.search(options.peer, name)]
+    if options.avx2:
+        os.environ.update(AVX2)
+        names = [name for name in names if name == "attnc" or name.startswith("torch")]
     if options.list:
         print("\n".join(["cases:", *("  " + case.name for case in cases), "peers:", *("  " + name for name in names)]))
         return

@@ -14,6 +14,7 @@ from cases import DOCUMENTS, slopes
 
 here = pathlib.Path(__file__).resolve().parent
 attnc = os.environ.get("ATTNC", str(here.parents[2] / "build/bin/attnc"))
+target = os.environ.get("ATTNC_TARGET", "host")
 CODES = {np.dtype(np.float32): (2, 32), np.dtype(np.float16): (2, 16), np.dtype(ml_dtypes.bfloat16): (4, 16),
          np.dtype(np.int8): (0, 8), np.dtype(np.int32): (0, 32)}
 
@@ -36,7 +37,7 @@ def compile(spec, kernel, options):
     folder = pathlib.Path(tempfile.mkdtemp())
     path = folder / "kernels.attn"
     path.write_text(spec)
-    subprocess.run([attnc, "compile", path, f"--kernel={kernel}", "--emit=shared", "-o", folder, *options], check=True,
+    subprocess.run([attnc, "compile", path, f"--kernel={kernel}", f"--target={target}", "--emit=shared", "-o", folder, *options], check=True,
                    capture_output=True)
     library = ctypes.CDLL(str(next(folder.glob("*.so"))))
     return getattr(library, kernel), library

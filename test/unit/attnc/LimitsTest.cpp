@@ -6,7 +6,7 @@ namespace {
 
 // A loop that the compiler removed would give thousands of times these.
 TEST(Limits, RatesArePossible) {
-  attnc::Limits limits(/*threads=*/1);
+  attnc::Limits limits(/*threads=*/1, /*mostLanes=*/16);
   double fma = limits.sampleFma();
   EXPECT_GT(fma, 1e8);
   EXPECT_LT(fma, 2e12);

@@ -133,6 +133,16 @@ TEST(Operation, BesideA16BitTensorAnOperandMayBeRoundedOnce) {
   EXPECT_LT(relative("precise", Dtype::BF16), 1e-6);
 }
 
+TEST(Operation, BesideBf16WhatIsNotNormalMayBecome0) {
+  auto radius = [&](const std::string &modifier) {
+    Results r = over(kSquare, table({0x1p-64, 0x1p-64, 0, 0}, {0}, Dtype::BF16),
+                     "!attn.ref<[S], f32>", "", modifier, "bf16");
+    return r["y"].radius[0];
+  };
+  EXPECT_GE(radius(""), 0x1p-127);
+  EXPECT_LT(radius("precise"), 0x1p-140);
+}
+
 TEST(Operation, NarrowStoresCountTheirRounding) {
   Results r = over(kSquare, table({1, 2, 3, 4}), "!attn.ref<[S], f32>");
   std::string narrow = std::string(kSquare);

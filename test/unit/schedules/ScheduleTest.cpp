@@ -67,6 +67,21 @@ TEST(ScheduleValidation, Reasons) {
             "decode_chunk 33554432 is not between 0 and 16777216");
 }
 
+TEST(ScheduleValidation, MatrixTiles) {
+  StageFacts bf16 = flash64;
+  bf16.isBf16 = true;
+  Schedule tiles = chooseSchedule(bf16, target("x86-64-amx"));
+  EXPECT_EQ(tiles.products, Products::Tiles);
+  EXPECT_EQ(reason(tiles, bf16, "x86-64-amx"), "");
+  EXPECT_EQ(reason(tiles, bf16, "x86-64-v4"), "products tiles: x86-64-v4 has no matrix tiles");
+  EXPECT_EQ(reason(tiles, flash64, "x86-64-amx"),
+            "products tiles: they are of bf16, and an operand is not, or must not be rounded");
+  tiles.keyTile = 120;
+  EXPECT_EQ(reason(tiles, bf16, "x86-64-amx"), "key_tile 120 is not a multiple of a block of tiles = 32");
+  tiles.products = Products::Lanes;
+  EXPECT_EQ(reason(tiles, bf16, "x86-64-amx"), "");
+}
+
 TEST(ScheduleValidation, NestReadsNoTiles) {
   EXPECT_EQ(reason({8, 2, 6, 100, 64, 256}, {StageShape::Nest, {}, {}}, "x86-64-v3"), "");
 }

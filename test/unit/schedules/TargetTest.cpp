@@ -10,7 +10,7 @@ TEST(Target, ByName) {
   EXPECT_EQ(v4.lanes, 16);
   EXPECT_EQ(v4.vectorRegisters, 32);
   EXPECT_EQ(llvm::toString(findTarget("x86-64-v9").takeError()),
-            "no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, aarch64, "
+            "no target is called 'x86-64-v9'; there are host, x86-64-v3, x86-64-v4, x86-64-amx, aarch64, "
             "cuda:sm_80, cuda:sm_90, cuda:sm_100, cuda:sm_120, opencl, vulkan, cuda");
 }
 

@@ -110,6 +110,19 @@ TEST(SearchSpace, RoutesWhereThereAreSome) {
   }
 }
 
+TEST(SearchSpace, LanesForTilesAndTilesForLanes) {
+  Target target = llvm::cantFail(findTarget("x86-64-amx"));
+  StageFacts facts{StageShape::Flash, 64, 64};
+  facts.isBf16 = true;
+  Schedule from = chooseSchedule(facts, target), other = variants(from, facts, target).front();
+  EXPECT_EQ(other.products, Products::Lanes);
+  EXPECT_EQ(llvm::toString(validate(other, facts, target)), "");
+  EXPECT_EQ(variants(other, facts, target).front().products, Products::Tiles);
+  std::vector<StageSchedule> one{{"mha", "o", StageShape::Flash, from}}, two{{"mha", "o", StageShape::Flash, other}};
+  EXPECT_NE(scheduleKey(one), scheduleKey(two));
+  EXPECT_EQ(llvm::cantFail(parseSchedules(printSchedules(one)))[0].schedule, from);
+}
+
 TEST(CostModel, ItsChoiceIsCheapByItself) {
   for (const char *name : {"x86-64-v3", "x86-64-v4", "aarch64"}) {
     StageFacts facts{StageShape::Flash, 64, 64};
