@@ -65,21 +65,25 @@ static Schedule deviceSchedule() {
 static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const Target &target) {
   schedule.decodeQueries = target.isCuda() ? mostDeviceDecodeQueries : mostDecodeQueries(schedule);
   schedule.decodeChunk = wantedChunk;
-  if (facts.isBf16 && target.hasTiles)
+  if (facts.bf16Parts && target.hasTiles)
     schedule.products = Products::Tiles;
   bool isTiles = schedule.products == Products::Tiles;
   int64_t width = queryBlock(schedule), rows = keyBlock(schedule);
   schedule.queryTile = multipleUpTo(wantedQueries, width);
   schedule.keyTile = multipleUpTo(wantedKeys, rows);
   Schedule larger = schedule;
-  larger.keyTile = multipleUpTo(isTiles ? keysOfTiles : manyKeys, rows);
-  if (4 * flashTileBytes(larger, facts) <= target.l2Bytes)
-    schedule = larger;
+  for (int64_t keys : {manyKeys, isTiles ? keysOfTiles : manyKeys}) {
+    larger.keyTile = multipleUpTo(keys, rows);
+    if (4 * flashTileBytes(larger, facts) <= target.l2Bytes)
+      schedule = larger;
+  }
   int64_t room = target.l1Bytes + target.l2Bytes;
   larger = schedule;
-  larger.queryTile = multipleUpTo(isTiles ? queriesOfTiles : manyQueries, width);
-  if (2 * flashTileBytes(larger, facts) <= target.l2Bytes)
-    schedule = larger;
+  for (int64_t queries : {manyQueries, isTiles ? queriesOfTiles : manyQueries}) {
+    larger.queryTile = multipleUpTo(queries, width);
+    if (2 * flashTileBytes(larger, facts) <= target.l2Bytes)
+      schedule = larger;
+  }
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;
   while (flashTileBytes(schedule, facts) > room && schedule.keyTile > rows)
@@ -172,7 +176,7 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
   int64_t block = schedule.rows * schedule.vectors;
   bool isTiles = schedule.products == Products::Tiles;
   if (isTiles)
-    say("products tiles: blocks of {0} keys by {0} queries in tile registers, of bf16; rows and vectors are for the decode form",
+    say("products tiles: blocks of {0} keys by {0} queries in tile registers; rows and vectors are for the decode form",
         tilesBlock);
   say("rows {0}, vectors {1}: {2} accumulators, with their operands {3} of {4} registers; {5} loads for {2} multiply-adds",
       schedule.rows, schedule.vectors, block, block + schedule.vectors + 1, target.vectorRegisters,

@@ -93,7 +93,7 @@ int64_t attn::flashTileBytes(const Schedule &schedule, const StageFacts &facts) 
   int64_t keyWidth = width(facts.keyWidth), valueWidth = width(facts.valueWidth), widths = keyWidth + valueWidth;
   if (schedule.products == Products::Tiles) // Outputs are f32, the rest bf16; values are kept as rows and as columns.
     return floatBytes * (tilesBlock * schedule.keyTile + schedule.queryTile * valueWidth) +
-           floatBytes / 2 * (schedule.keyTile * (widths + valueWidth) + schedule.queryTile * keyWidth);
+           floatBytes / 2 * std::max<int64_t>(facts.bf16Parts, 1) * (schedule.keyTile * (widths + valueWidth) + schedule.queryTile * keyWidth);
   return floatBytes * (schedule.queryTile * schedule.keyTile + (schedule.queryTile + schedule.keyTile) * widths);
 }
 
@@ -139,8 +139,8 @@ static llvm::Error checkProducts(const Schedule &schedule, const StageFacts &fac
     return refused("products tiles is for flash stages");
   if (!target.hasTiles)
     return refused(llvm::formatv("products tiles: {0} has no matrix tiles", target.name));
-  if (!facts.isBf16)
-    return refused("products tiles: they are of bf16, and an operand is not, or must not be rounded");
+  if (!facts.bf16Parts)
+    return refused("products tiles: they are of f16 or bf16, and an operand is not, or must not be rounded");
   if (schedule.lanes != target.lanes)
     return refused(llvm::formatv("products tiles: lanes {0} are not the {1} of a tile", schedule.lanes, target.lanes));
   return llvm::Error::success();

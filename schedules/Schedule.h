@@ -22,7 +22,7 @@ enum class Route { Unsaid, Mlir, Halide };
 llvm::StringRef routeName(Route route);
 
 /// What multiplies queries with keys, and weights with values, in the prefill form: lanes of f32, or matrix tiles of bf16
-/// that sum in f32. Unsaid: the compiler chooses.
+/// that sum in f32; an f16 is the sum of two bf16. Unsaid: the compiler chooses.
 enum class Products { Unsaid, Lanes, Tiles };
 llvm::StringRef productsName(Products products);
 
@@ -72,8 +72,9 @@ struct StageFacts {
   std::optional<int64_t> keyWidth, valueWidth;
   /// Whether a search may give it another route.
   bool hasRoutes = false;
-  /// Whether both products of a flash may be of bf16.
-  bool isBf16 = false;
+  /// Of how many bf16 an operand of a flash's products is the sum, where all may be rounded to what is such a sum: 1 for bf16,
+  /// 2 for f16; 0 where they may not.
+  int64_t bf16Parts = 0;
 };
 
 /// The schedules in YAML: a list of stages. An error says what is wrong, and where.

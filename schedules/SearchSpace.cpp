@@ -109,7 +109,7 @@ std::vector<Schedule> attn::variants(const Schedule &from, const StageFacts &fac
   else
     addFlashTiles(variants);
   std::vector<Schedule> all = variants.take();
-  if (facts.isBf16 && target.hasTiles && from.route != Route::Halide)
+  if (facts.bf16Parts && target.hasTiles && from.route != Route::Halide)
     all.insert(all.begin(), withProducts(from, from.products == Products::Tiles ? Products::Lanes : Products::Tiles));
   if (facts.hasRoutes) {
     Schedule other = from.products == Products::Tiles ? withProducts(from, Products::Lanes) : from;

@@ -180,7 +180,7 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
   auto perBlock = [&](Value pitch) -> Part { return {reserve(f.mul(pitch, blocks)), pitch}; };
   auto roundUp = [&](Value value, int64_t to) { return f.mul(f.ceilDiv(value, f.i64(to)), f.i64(to)); };
   Value scoreRows = keys;
-  auto half = [&](Value bf16) { return f.div(bf16, f.i64(2)); };
+  auto half = [&](Value bf16) { return f.div(f.mul(bf16, f.i64(shape.parts)), f.i64(2)); };
   for (StringAttr axis : axes.contracted) {
     Value pitch = roundUp(f.extent(axis), shape.hasTiles ? tileDepth : shape.lanes);
     query.push_back(perBlock(f.mul(shape.hasTiles ? half(pitch) : f.extent(axis), queries)));
@@ -197,7 +197,7 @@ FlashScratch::FlashScratch(FunctionScope &f, const FlashAxes &axes, const FlashS
     value.push_back({reserve(f.mul(pitch, keys)), pitch});
     turned.push_back({reserve(f.mul(width, queries)), width});
     if (shape.hasTiles)
-      columns.push_back({reserve(f.mul(pitch, keys)), f.mul(width, f.i64(tileDepth / 2))});
+      columns.push_back({reserve(f.mul(pitch, keys)), f.mul(pitch, f.i64(tileDepth))});
   }
   maximum = perBlock(queries);
   kept = perBlock(queries);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/DecodeForm.h"
 #include "compiler/cpu/FlashDecode.h"
+#include "compiler/optimize/ProductElements.h"
 
 using namespace mlir;
 using namespace attn;
@@ -84,6 +85,7 @@ private:
   /// Scores and weights pass through registers by four keys: products leave none there.
   void useTiles() {
     shape.hasTiles = true;
+    shape.parts = bf16PartsOf(productElement(flash, /*isPrecise=*/false));
     shape.vectors = blockSums / shape.lanes;
     shape.rows = 4;
   }

@@ -64,6 +64,7 @@ struct FlashShape {
   unsigned ranges; ///< of keys that a row sees
   unsigned leaves; ///< of what can be told of the mask for whole tiles
   bool hasTiles = false; ///< products are of matrix tiles: rows are what scores and weights are taken by
+  int64_t parts = 1;     ///< bf16 numbers whose sum an operand of matrix tiles is
   int64_t decodeQueries = 0; ///< entries with so many queries along lanes take the decode form; 0: none
 };
 
@@ -110,8 +111,9 @@ struct FlashScratch {
   Part answer;                        ///< what the mask says for the block and this key tile: i64
   Value weights;                      ///< [keyTile][queries]
   llvm::SmallVector<Part> key, value; ///< packed tiles; pitch is that of a row
-  /// With matrix tiles: values turned, [keyTile / 32][width][32] of bf16, of which the pitch is that of 32 keys; scores of terms
-  /// but the first, like weights; and the shapes of tiles. Queries are then pairs of bf16, keys and values rows of bf16.
+  /// With matrix tiles: values turned, [keyTile / 32][parts][width][32] of bf16, of which the pitch is that of 32 keys; scores of
+  /// all terms, the first as weights; and the shapes of tiles. Queries are then [parts][contracted / 2][queries] pairs of bf16, keys and
+  /// values rows of bf16, one for each part.
   llvm::SmallVector<Part> columns;
   llvm::SmallVector<Value> scores;
   Value shapes;
@@ -207,6 +209,8 @@ private:
   Values powersAt(Value key, Value firstKey, llvm::ArrayRef<Value> shift, bool marksAbsent, Values &sums);
 
   // FlashMatrix.cpp: the same with matrix tiles.
+  void storeParts(Value element, Value row, Value place, Value pitch);
+  Value sumOfParts(Value row, Value place, Value pitch);
   void pairQuery(unsigned term, Value panel, Value number);
   void turnValues(Value length);
   void emitTileScores(Value number, Value first);

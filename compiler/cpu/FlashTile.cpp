@@ -24,7 +24,7 @@ FunctionScope::Values FlashTask::packTile(Value source, StringAttr width, const 
                                           llvm::function_ref<Values(Value element, ValueRange carried)> each) {
   OpBuilder &b = f.builder();
   Type f32 = b.getF32Type();
-  Value end = shape.hasTiles ? f.mul(part.pitch, f.i64(2)) : part.pitch;
+  Value end = shape.hasTiles ? f.div(f.mul(part.pitch, f.i64(2)), f.i64(shape.parts)) : part.pitch;
   std::optional<int64_t> known = f.constantExtent(width);
   bool whole = known && FunctionScope::constantOf(end) == *known;
   return f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {
@@ -39,10 +39,10 @@ FunctionScope::Values FlashTask::packTile(Value source, StringAttr width, const 
       Value element = datum.value;
       if (Value present = expressions.both(mask, datum.present))
         element = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), element, floats(0.0));
-      Value stored = element;
       if (shape.hasTiles)
-        stored = arith::TruncFOp::create(b, f.loc(), f.vectorOf(shape.lanes, b.getBF16Type()), element);
-      f.store(stored, row, first);
+        storeParts(element, row, first, end);
+      else
+        f.store(element, row, first);
       Values next = each(element, carried);
       expressions.leave();
       return next;
@@ -222,7 +222,7 @@ FunctionScope::Values FlashTask::powersAt(Value key, Value firstKey, ArrayRef<Va
     else
       exponent = arith::SubFOp::create(b, f.loc(), score, shift[v]);
     // A log-sum-exp is not rounded.
-    Value power = emitExp2(f, exponent, /*forBf16=*/shape.hasTiles && !marksAbsent && !flash.getLogsumexp());
+    Value power = emitExp2(f, exponent, /*forBf16=*/shape.hasTiles && shape.parts == 1 && !marksAbsent && !flash.getLogsumexp());
     sums[v] = arith::AddFOp::create(b, f.loc(), sums[v], power);
     if (marksAbsent || changes) {
       Value present = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::UNE, score, floats(-infinity));
@@ -258,9 +258,12 @@ void FlashTask::emitPowers(const KeyRange &block, Value firstKey, ArrayRef<Value
     if (isPaired)
       others = powersAt(f.add(key, f.i64(1)), firstKey, shift, marksAbsent, next);
     Value row = f.address(base, f.add(scratch.weights, f.mul(key, f.i64(shape.queries))), f.builder().getF32Type());
-    for (int64_t v = 0; v < shape.vectors; ++v) // A pair of bf16 takes as much room as an f32.
-      f.store(isPaired ? pairsOf(f, powers[v], others[v]) : powers[v], row,
-              f.i64(v * shape.lanes * (isPaired ? 2 : 1)));
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      // A pair of bf16 takes as much room as an f32: one part lies where the first key was, the other where the second was.
+      Values stored = isPaired ? pairsOf(f, powers[v], others[v], shape.parts) : Values{powers[v]};
+      for (auto [part, lanes] : llvm::enumerate(stored))
+        f.store(lanes, row, f.i64((part * shape.queries + v * shape.lanes) * (isPaired ? 2 : 1)));
+    }
     expressions.leave();
     return next;
   });
@@ -313,7 +316,7 @@ void FlashTask::emitMixes(const KeyRange &block, bool skipsAbsent) {
         Value row = f.address(base, f.add(part.offset, f.mul(key, part.pitch)), f32), place = f.add(element, f.i64(r));
         if (!shape.hasTiles)
           return f.load(f32, row, place);
-        return arith::ExtFOp::create(b, f.loc(), f32, f.load(b.getBF16Type(), row, place));
+        return sumOfParts(row, place, f.mul(f.div(part.pitch, f.i64(shape.parts)), f.i64(2)));
       };
       if (!skipsAbsent) {
         sums = emitMicroKernel(f, shape.rows, shape.vectors, block.low, block.high, sums, valueAt, weightsAt);

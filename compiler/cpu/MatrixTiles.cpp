@@ -47,18 +47,19 @@ void attn::emitTileProduct(FunctionScope &f, const TileProduct &product) {
     TilePlace place = product.sums(i, j);
     intrinsic(f, "tileloadd64", {sum}, {place.address, place.pitch});
   });
-  f.loop(product.from, product.to, f.i64(1), [&](Value step) {
-    auto load = [&](int64_t number, TilePlace place) {
-      intrinsic(f, "tileloadd64", {number}, {place.address, place.pitch});
-    };
-    for (int64_t j = 0; j < product.rightTiles; ++j)
-      load(firstRight + j, product.right(j, step));
-    for (int64_t i = 0; i < product.leftTiles; ++i) {
-      load(firstLeft + i, product.left(i, step));
+  for (auto [leftPart, rightPart] : product.parts)
+    f.loop(product.from, product.to, f.i64(1), [&, leftPart = leftPart, rightPart = rightPart](Value step) {
+      auto load = [&](int64_t number, TilePlace place) {
+        intrinsic(f, "tileloadd64", {number}, {place.address, place.pitch});
+      };
       for (int64_t j = 0; j < product.rightTiles; ++j)
-        intrinsic(f, "tdpbf16ps", {2 * i + j, firstLeft + i, firstRight + j});
-    }
-  });
+        load(firstRight + j, product.right(j, rightPart, step));
+      for (int64_t i = 0; i < product.leftTiles; ++i) {
+        load(firstLeft + i, product.left(i, leftPart, step));
+        for (int64_t j = 0; j < product.rightTiles; ++j)
+          intrinsic(f, "tdpbf16ps", {2 * i + j, firstLeft + i, firstRight + j});
+      }
+    });
   overSums([&](int64_t sum, int64_t i, int64_t j) {
     TilePlace place = product.sums(i, j);
     intrinsic(f, "tilestored64", {sum}, {place.address, place.pitch});
@@ -81,4 +82,47 @@ Value attn::pairsOf(FunctionScope &f, Value first, Value second) {
   for (int64_t i = 0; i < lanes; ++i)
     order.append({i, lanes + i});
   return vector::ShuffleOp::create(b, f.loc(), halves, halves, order);
+}
+
+namespace {
+/// Bits of lanes of f32.
+struct Bits {
+  FunctionScope &f;
+  VectorType floats;
+  VectorType type = floats.clone(f.builder().getI32Type());
+
+  Value number(uint32_t bits) {
+    return arith::ConstantOp::create(f.builder(), f.loc(), DenseElementsAttr::get(type, APInt(32, bits)));
+  }
+  Value of(Value lanes) { return arith::BitcastOp::create(f.builder(), f.loc(), type, lanes); }
+  Value asFloats(Value bits) { return arith::BitcastOp::create(f.builder(), f.loc(), floats, bits); }
+  Value both(Value bits, uint32_t mask) { return arith::AndIOp::create(f.builder(), f.loc(), bits, number(mask)); }
+};
+constexpr uint32_t upperHalf = 0xFFFF0000, sign = 0x80000000;
+} // namespace
+
+FunctionScope::Values attn::partsOf(FunctionScope &f, Value lanes, int64_t parts) {
+  if (parts == 1)
+    return {lanes};
+  OpBuilder &b = f.builder();
+  Bits bits{f, cast<VectorType>(lanes.getType())};
+  Value all = bits.of(lanes), size = bits.both(all, ~sign);
+  // The next number towards 0, cut off: less than the number, whatever its lower bits are.
+  Value less = arith::SubIOp::create(b, f.loc(), arith::MaxUIOp::create(b, f.loc(), size, bits.number(1)), bits.number(1));
+  Value cut = arith::OrIOp::create(b, f.loc(), bits.both(less, upperHalf), bits.both(all, sign));
+  Value large = bits.asFloats(cut);
+  return {large, arith::SubFOp::create(b, f.loc(), lanes, large)};
+}
+
+FunctionScope::Values attn::pairsOf(FunctionScope &f, Value first, Value second, int64_t parts) {
+  Value large = pairsOf(f, first, second);
+  if (parts == 1)
+    return {large};
+  OpBuilder &b = f.builder();
+  Bits bits{f, cast<VectorType>(first.getType())};
+  Value both = vector::BitCastOp::create(b, f.loc(), bits.type, large);
+  Value ofFirst = bits.asFloats(arith::ShLIOp::create(b, f.loc(), both, bits.number(16)));
+  Value ofSecond = bits.asFloats(bits.both(both, upperHalf));
+  return {large, pairsOf(f, arith::SubFOp::create(b, f.loc(), first, ofFirst),
+                         arith::SubFOp::create(b, f.loc(), second, ofSecond))};
 }

@@ -29,18 +29,25 @@ void endTiles(FunctionScope &f);
 
 /// A block of leftTiles by rightTiles (1 or 2 each) tiles of sums. For each step in [from, to), tile i of the left side
 /// has tileRows rows of tileDepth bf16, tile j of the right side tileDepth / 2 rows of tileSums pairs of bf16, which
-/// follow one another in depth.
+/// follow one another in depth. That is done for pairs of parts, the last of which is the largest.
 struct TileProduct {
   int64_t leftTiles = 2, rightTiles = 2;
   bool accumulates = false; ///< adds to the sums in memory
   mlir::Value from, to;
-  llvm::function_ref<TilePlace(int64_t i, mlir::Value step)> left, right;
+  llvm::ArrayRef<std::pair<int64_t, int64_t>> parts; ///< of the left and the right side
+  llvm::function_ref<TilePlace(int64_t i, int64_t part, mlir::Value step)> left, right;
   llvm::function_ref<TilePlace(int64_t i, int64_t j)> sums;
 };
 void emitTileProduct(FunctionScope &f, const TileProduct &product);
 
+/// Lanes of f32 as a sum of so many bf16, the largest first: what an f16 was is exactly the sum of two. Of a number that is neither 0
+/// nor NaN both have its sign and neither is 0, so that a product with infinity is never NaN.
+FunctionScope::Values partsOf(FunctionScope &f, mlir::Value lanes, int64_t parts);
+
 /// Lanes of f32 of two points in depth as pairs of bf16, rounded to nearest even.
 mlir::Value pairsOf(FunctionScope &f, mlir::Value first, mlir::Value second);
+/// The same, as a sum of so many: what rounding leaves is rounded again.
+FunctionScope::Values pairsOf(FunctionScope &f, mlir::Value first, mlir::Value second, int64_t parts);
 /// The same of lanes of bf16.
 mlir::Value interleaved(FunctionScope &f, mlir::Value first, mlir::Value second);
 

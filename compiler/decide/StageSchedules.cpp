@@ -81,8 +81,7 @@ StageFacts attn::factsOf(Operation *op, const Signature &signature) {
     bool known = sum && size && *size < (int64_t(1) << 32);
     sum = known ? std::optional(*sum + *size) : std::nullopt;
   };
-  Type element = productElement(flash, signature.precise);
-  facts.isBf16 = element && element.isBF16();
+  facts.bf16Parts = bf16PartsOf(productElement(flash, signature.precise));
   facts.keyWidth = facts.valueWidth = 0;
   for (Attribute contracted : flash.getContracted())
     add(facts.keyWidth, axisNames(cast<ArrayAttr>(contracted)));

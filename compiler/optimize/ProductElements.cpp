@@ -21,6 +21,8 @@ FailureOr<Type> attn::commonElement(Value one, Value other, bool isPrecise) {
   return failure();
 }
 
+int64_t attn::bf16PartsOf(Type element) { return !element ? 0 : element.isBF16() ? 1 : 2; }
+
 Type attn::productElement(FlashOp flash, bool isPrecise) {
   if (isPrecise || flash.getNormalizer() != Normalizer::Softmax || flash.getValues().empty())
     return {};

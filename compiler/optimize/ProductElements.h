@@ -22,6 +22,9 @@ mlir::FailureOr<mlir::Type> commonElement(mlir::Value one, mlir::Value other, bo
 /// none.
 mlir::Type productElement(FlashOp flash, bool isPrecise);
 
+/// Of how many bf16 numbers one of the element is the sum: 1 or 2; 0 for null.
+int64_t bf16PartsOf(mlir::Type element);
+
 } // namespace attn
 
 #endif // ATTN_COMPILER_OPTIMIZE_PRODUCTELEMENTS_H

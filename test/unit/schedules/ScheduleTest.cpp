@@ -69,13 +69,13 @@ TEST(ScheduleValidation, Reasons) {
 
 TEST(ScheduleValidation, MatrixTiles) {
   StageFacts bf16 = flash64;
-  bf16.isBf16 = true;
+  bf16.bf16Parts = 1;
   Schedule tiles = chooseSchedule(bf16, target("x86-64-amx"));
   EXPECT_EQ(tiles.products, Products::Tiles);
   EXPECT_EQ(reason(tiles, bf16, "x86-64-amx"), "");
   EXPECT_EQ(reason(tiles, bf16, "x86-64-v4"), "products tiles: x86-64-v4 has no matrix tiles");
   EXPECT_EQ(reason(tiles, flash64, "x86-64-amx"),
-            "products tiles: they are of bf16, and an operand is not, or must not be rounded");
+            "products tiles: they are of f16 or bf16, and an operand is not, or must not be rounded");
   tiles.keyTile = 120;
   EXPECT_EQ(reason(tiles, bf16, "x86-64-amx"), "key_tile 120 is not a multiple of a block of tiles = 32");
   tiles.products = Products::Lanes;

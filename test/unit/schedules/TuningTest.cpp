@@ -113,7 +113,7 @@ TEST(SearchSpace, RoutesWhereThereAreSome) {
 TEST(SearchSpace, LanesForTilesAndTilesForLanes) {
   Target target = llvm::cantFail(findTarget("x86-64-amx"));
   StageFacts facts{StageShape::Flash, 64, 64};
-  facts.isBf16 = true;
+  facts.bf16Parts = 1;
   Schedule from = chooseSchedule(facts, target), other = variants(from, facts, target).front();
   EXPECT_EQ(other.products, Products::Lanes);
   EXPECT_EQ(llvm::toString(validate(other, facts, target)), "");
