@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/cuda/FlashKernel.h"
 #include "compiler/cpu/Packing.h"
+#include "dialects/attn/FlashWeights.h"
 #include <limits>
 
 using namespace mlir;
@@ -149,6 +150,7 @@ LogicalResult FlashKernel::emitTile(Expressions &x, Value firstRow) {
 FlashKernel::Values FlashKernel::State::flat() const {
   Values all(maxima);
   llvm::append_range(all, sums);
+  llvm::append_range(all, kept);
   for (const Values &output : outputs)
     llvm::append_range(all, output);
   return all;
@@ -163,6 +165,7 @@ FlashKernel::State FlashKernel::State::with(ValueRange flat) const {
   };
   other.maxima = take(maxima.size());
   other.sums = take(sums.size());
+  other.kept = take(kept.size());
   for (const Values &output : outputs)
     other.outputs.push_back(take(output.size()));
   return other;
@@ -195,6 +198,8 @@ FlashKernel::State FlashKernel::initialState() {
     state.maxima.push_back(maximum);
     state.sums.push_back(sum);
   }
+  if (weightOf(flash))
+    state.kept.assign(rows.size(), zero);
   for (const FlashOperand &value : operands.values)
     state.outputs.push_back(Values(tiling.rowTiles * tiling.own(value) / 8 * 4, zero));
   return state;
@@ -281,9 +286,13 @@ FlashKernel::State FlashKernel::work(const Tile &tile, State state, bool isCaref
   auto worked = [&] {
     State next = state;
     Values scores = this->scores(tile), present;
-    if (isCareful)
+    if (isCareful || weightOf(flash))
       present = presence(scores);
     softmax(scores, next);
+    if (weightOf(flash))
+      changeWeights(tile, scores, present, next);
+    if (!isCareful)
+      present.clear();
     for (unsigned value = 0; value < operands.values.size(); ++value) {
       const FlashOperand &operand = operands.values[value];
       Values &outputs = next.outputs[value];

@@ -11,6 +11,7 @@
 //   FlashScore.cpp   scores and masks on fragments
 //   FlashMix.cpp     softmax and mix
 //   FlashExact.cpp   scores and mix in f32
+//   FlashChange.cpp  weights that the program changes
 //   FlashWrite.cpp   what follows
 // Dao: FlashAttention-2 (2023), algorithm 1.
 //===----------------------------------------------------------------------===//
@@ -67,6 +68,7 @@ private:
   /// What a thread carries from key tile to key tile.
   struct State {
     Values maxima, sums; ///< per row; empty without a softmax
+    Values kept; ///< per row 1 where the thread has kept a weight, 0 elsewhere; empty where weights are mixed as they are
     llvm::SmallVector<Values> outputs; ///< per value: [rowTiles][width / 8][4]
 
     Values flat() const;
@@ -136,6 +138,10 @@ private:
   /// The row of a score, and its column within the key tile but for the lane's part.
   unsigned rowOf(unsigned element) const { return element / (tiling.keyTile / 8 * 4) * 2 + element % 4 / 2; }
   int64_t columnOf(unsigned element) const { return element % (tiling.keyTile / 8 * 4) / 4 * 8 + element % 2; }
+
+  // FlashChange.cpp
+  void changeWeights(const Tile &tile, Values &weights, Values &presence, State &state);
+  Value hasKept(const State &state, unsigned row);
 
   // FlashExact.cpp
   Values exactScores(unsigned term, const Tile &tile);

@@ -71,8 +71,6 @@ static std::string findExtent(const Signature &signature, FlashOperand &operand)
 }
 
 std::string FlashOperands::add(FlashOp flash, const FlashAxes &axes, const Signature &signature) {
-  if (weightOf(flash))
-    return "weights are changed between softmax and mix";
   for (StringAttr axis : axes.rows)
     if (signature.findAxis(axis).isRagged())
       return "the extent of " + axis.str() + " differs from query to query";
@@ -161,6 +159,7 @@ int64_t attn::registersOf(FlashOp flash, const FlashAxes &axes) {
   };
   visit(flash.getScore());
   visit(flash.getMask());
+  visit(changedWeightOf(flash));
   return reads + (hasWideNumbers ? ofWideNumbers : 0);
 }
 

@@ -48,7 +48,7 @@ private:
   std::string addValues(FlashOp flash, const FlashAxes &axes, const Signature &signature);
 };
 
-/// About how many registers of a thread the expressions of a flash's score and mask take beside their results.
+/// About how many registers of a thread the expressions of a flash's score, mask and weights take beside their results.
 int64_t registersOf(FlashOp flash, const FlashAxes &axes);
 
 struct FlashTiling {
@@ -67,7 +67,7 @@ struct FlashTiling {
   /// Shared memory that every device has for a CTA.
   static constexpr int64_t mostShared = 99 << 10;
 
-  /// None where widths leave no room for it. `ownRegisters`: of the expressions of score and mask.
+  /// None where widths leave no room for it. `ownRegisters`: of the flash's expressions.
   static std::optional<FlashTiling> of(const FlashOperands &operands, unsigned ranges, int64_t ownRegisters);
 
   int64_t warpRows() const { return 16 * rowTiles; }

@@ -67,13 +67,14 @@ void FlashKernel::store(Expressions &x, const State &state) {
   for (unsigned number = 0; number < rows.size(); ++number) {
     auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, f.loc(), x, y); };
     Value sum = isSoftmax() ? t.reduce(state.sums[number], 1 | 2, plus) : zero;
+    Value kept = state.kept.empty() ? zero : hasKept(state, number);
     Value row = rowNumber(firstRow, number, thread);
     f.when(f.less(row, rowCount(x)), [&] {
       Value part = partials.place(f, f.add(f.mul(entry, partials.queries(f)), row), chunk->number);
       f.when(isFirst, [&] {
         f.store(isSoftmax() ? state.maxima[number] : zero, part, f.i64(Partials::Maximum));
         f.store(sum, part, f.i64(Partials::Sum));
-        f.store(zero, part, f.i64(Partials::Kept));
+        f.store(kept, part, f.i64(Partials::Kept));
       });
       for (auto [value, operand] : llvm::enumerate(operands.values)) {
         Value lane = outputLane(operand);
@@ -114,7 +115,12 @@ void FlashKernel::finish(Expressions &x, State state) {
       // A row without keys: output 0, log-sum-exp -inf.
       Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
       Value reciprocal = arith::DivFOp::create(b, loc, f.constant(f32, 1.0), sum);
-      Value inverse = arith::SelectOp::create(b, loc, empty, zero, reciprocal);
+      Value nothing = empty;
+      if (!state.kept.empty()) { // Nor where every weight was dropped: 0 times the inverse of infinity would be NaN.
+        Value isDropped = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, hasKept(state, number), zero);
+        nothing = x.either(empty, isDropped);
+      }
+      Value inverse = arith::SelectOp::create(b, loc, nothing, zero, reciprocal);
       for (auto [value, output] : llvm::enumerate(state.outputs)) {
         unsigned perRowTile = tiling.own(operands.values[value]) / 8 * 4;
         for (auto [i, element] : llvm::enumerate(output)) {
