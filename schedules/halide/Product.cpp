@@ -12,6 +12,7 @@ ProductPipeline::ProductPipeline(const StagePlan &plan)
     : StageParts(plan), lanes(int(plan.lanes)), vectors(int(plan.vectors)), rows(int(plan.rows)), tile(int(plan.keyTile)) {
   products = RDom(0, min(tile, depthExtent()), "in_part");
   parts = RDom(0, (depthExtent() + tile - 1) / tile, "part");
+  defineRows();
   defineOperands();
   defineSums();
   defineReductions();
@@ -65,6 +66,24 @@ Expr ProductPipeline::isOwn(const Expr &slot, const Expr &lane) const {
 Expr ProductPipeline::slotAt(const Expr &number) const { return firstSlot + max(min(number, slotCount - 1), 0); }
 Expr ProductPipeline::rowAt(const Expr &number) const { return firstRow + max(min(number, rowCount - 1), 0); }
 
+/// Indices along several axes are quotients: once for each row, not for each block that it meets.
+void ProductPipeline::defineRows() {
+  for (size_t i = 0; plan.queries.size() > 1 && i < plan.queries.size(); ++i) {
+    Func index("index_" + plan.queries[i].name);
+    Points points(plan, inputs);
+    bindParts(points, plan.queries, rowAt(x));
+    index(x) = points.bound(plan.queries[i].name);
+    rowIndices.push_back(index);
+  }
+}
+
+void ProductPipeline::bindRow(Points &points, const Expr &row) const {
+  if (plan.queries.size() <= 1)
+    return bindParts(points, plan.queries, rowAt(row));
+  for (size_t i = 0; i < plan.queries.size(); ++i)
+    points.bind(plan.queries[i].name, rowIndices[i](row));
+}
+
 Expr ProductPipeline::mostSlots() const {
   bool needsRows = !plan.reductions.empty() || std::any_of(plan.nodes.begin(), plan.nodes.end(),
                                                            [](const PlanNode &node) { return node.op == "rope"; });
@@ -85,7 +104,7 @@ void ProductPipeline::defineOperands() {
     bindParts(*points, plan.depth, within);
     points->bind(term.over, within);
   }
-  bindParts(ofRow, plan.queries, rowAt(x));
+  bindRow(ofRow, x);
   left(d, x, t) = ofRow.orZero(term.query);
   Expr slot = slotAt(s);
   bindParts(ofColumn, outerColumns(), slot / slotsPerRow());
@@ -121,7 +140,7 @@ void ProductPipeline::giveReductions(Points &points, const Expr &row, const Expr
 
 Points ProductPipeline::pointsAt(const Expr &row, const Expr &outer, const Expr &index, Points::Given sum) const {
   Points points(plan, inputs);
-  bindParts(points, plan.queries, firstRow + row);
+  bindRow(points, row);
   bindParts(points, outerColumns(), firstSlot / slotsPerRow() + outer);
   points.bind(laneAxis(), index);
   points.give("product", 0, std::move(sum));

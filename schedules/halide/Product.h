@@ -28,6 +28,7 @@ public:
 
 private:
   // Product.cpp: what is computed.
+  void defineRows();
   void defineOperands();
   void defineSums();
   void defineReductions();
@@ -53,6 +54,7 @@ private:
   Expr isOwn(const Expr &slot, const Expr &lane) const;
   Expr slotAt(const Expr &number) const;
   Expr rowAt(const Expr &number) const;
+  void bindRow(Points &points, const Expr &row) const;
   /// What follows the product, at a row and one of the task's rows of columns.
   Points pointsAt(const Expr &row, const Expr &outer, const Expr &columnIndex, Points::Given sum) const;
   /// The sum at any column of one of the task's rows of columns.
@@ -76,7 +78,7 @@ private:
   Halide::RDom products, parts;
   std::vector<Halide::RDom> results;
   Func left{"left"}, columns{"columns"}, panel{"panel"}, sums{"sums"}, all{"all"};
-  std::vector<Func> reduced;
+  std::vector<Func> rowIndices, reduced;
 };
 
 } // namespace attn

@@ -28,6 +28,8 @@ void ProductPipeline::scheduleSums() {
       .unroll(row);
   sums.compute_at(all, strip).vectorize(l).unroll(s).unroll(x);
   sums.update().reorder(l, s, x, products.x).vectorize(l).unroll(s).unroll(x);
+  for (Func &each : rowIndices)
+    each.compute_root();
   for (Func &each : reduced)
     each.compute_root();
 }
@@ -35,14 +37,16 @@ void ProductPipeline::scheduleSums() {
 /// In parts of vectors, whatever strides and elements are; where elements lie side by side, by vectors.
 void ProductPipeline::scheduleOperands() {
   const PlanTerm &term = plan.terms[0];
-  // Scalars are read where they lie, if nothing has to be done to them.
-  const PlanNode &row = plan.nodes[term.query];
-  if (row.op == "read" && plan.tensors[row.number].element == PlanElement::F32)
-    return schedulePanel();
-  left.compute_at(all, Var("strip")).bound(d, 0, partExtent()).vectorize(d, lanes, TailStrategy::RoundUp);
-  if (Expr sideBySide = liesSideBySide(term.query, term.over); sideBySide.defined())
-    left.specialize(sideBySide);
   schedulePanel();
+  // Scalars are read where they lie, if nothing has to be done to them and one index leads there.
+  const PlanNode &row = plan.nodes[term.query];
+  Expr sideBySide = liesSideBySide(term.query, term.over);
+  bool isPlain = row.op == "read" && plan.tensors[row.number].element == PlanElement::F32 &&
+                 (plan.depth.size() == 1 || sideBySide.defined());
+  if (!isPlain)
+    left.compute_at(all, Var("strip")).bound(d, 0, partExtent()).vectorize(d, lanes, TailStrategy::RoundUp);
+  if (sideBySide.defined())
+    (isPlain ? sums.update() : Stage(left)).specialize(sideBySide);
 }
 
 /// Columns that lie side by side are read by vectors of them. Where points do, a block of them is, and turned in registers.
