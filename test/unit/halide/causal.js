@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs the causal attention of DeviceTest.cpp, linked to a WebAssembly module, on the same inputs: node causal.js MODULE.
+// Runs the causal attention of CausalPlan.h, linked to a WebAssembly module, with NaN behind what queries see: node causal.js MODULE.
 const fs = require("fs");
 const S = 45, T = 50, E = 17, F = 13, blocks = Math.ceil(T / 12);
 const made = (i, j) => Math.fround(Math.sin(7 * i + 3 * j + 1));
