@@ -41,10 +41,8 @@ struct MachineLimits {
 
 /// Rounds of both limits and of every kernel, until the time is up.
 llvm::Expected<MachineLimits> measure(std::vector<Candidate> &candidates, int threads) {
-  auto options = driverOptions();
-  if (!options)
-    return options.takeError();
-  auto target = findTarget(options->targets.front());
+  std::vector<std::string> targets = givenTargets();
+  auto target = findTarget(targets.empty() ? "host" : targets.front());
   if (!target)
     return target.takeError();
   Limits limits(threads, target->lanes);

@@ -122,6 +122,14 @@ static std::string libraryFolder() {
   return path.str().str();
 }
 
+std::vector<std::string> attnc::givenTargets() {
+  std::vector<std::string> names;
+  for (llvm::StringRef target : llvm::split(llvm::StringRef(targetNames), ','))
+    if (!target.empty())
+      names.push_back(target.str());
+  return names;
+}
+
 llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
   if (specPath.empty())
     return llvm::createStringError("no spec is given: write the path of an .attn file");
@@ -139,9 +147,6 @@ llvm::Expected<attn::DriverOptions> attnc::driverOptions() {
   options.schedulePath = schedulePath;
   options.tuningPath = tuningPath;
   options.remarks = remarks;
-  options.targets.clear();
-  for (llvm::StringRef target : llvm::split(llvm::StringRef(targetNames), ','))
-    if (!target.empty())
-      options.targets.push_back(target.str());
+  options.targets = givenTargets();
   return options;
 }

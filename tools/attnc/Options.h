@@ -45,6 +45,9 @@ extern llvm::cl::opt<int> threads;
 /// `B=2,S=10` as axes with extents.
 llvm::Expected<std::vector<std::pair<std::string, int64_t>>> parseExtents(llvm::ArrayRef<std::string> texts);
 
+/// What --target names.
+std::vector<std::string> givenTargets();
+
 /// What -D, -I, --kernel, --packed, --target, --schedule and --tuning say.
 llvm::Expected<attn::DriverOptions> driverOptions();
 
