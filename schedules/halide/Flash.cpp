@@ -12,6 +12,7 @@ FlashPipeline::FlashPipeline(const StagePlan &plan)
     : BlockParts(plan), keysOfBlock(0, int(plan.keyTile), "in_block"), blocksSeen(firstBlock, blocks, "block"),
       lanes(int(plan.lanes)), rows(int(plan.rows)),
       groupRows(std::max(1, rows / std::max(1, int(plan.mixes.size())))), keyTile(int(plan.keyTile)) {
+  defineSeen();
   defineScores();
   defineWeights(keysOfBlock);
   defineMix();
@@ -52,6 +53,27 @@ std::map<std::string, Expr> FlashPipeline::largestParams() const {
 /// The key with a number in a block; behind the last key, the last one.
 Expr FlashPipeline::keyAt(const Expr &block, const Expr &number) const {
   return max(min(likely(block * keyTile + number), keyCount() - 1), 0);
+}
+
+/// Of a task's blocks a register block of queries passes over those that none of them sees.
+void FlashPipeline::defineSeen() {
+  if (plan.ranges.empty())
+    return;
+  RDom number(0, queriesAtOnce(), "of_queries");
+  Points points = pointsAt(withinQueries(x * queriesAtOnce() + number), Expr());
+  Expr low, high;
+  for (const PlanRange &range : plan.ranges) {
+    Expr lower = range.lower < 0 ? Expr(0) : points.bound(range.lower);
+    Expr upper = range.upper < 0 ? keyCount() : points.bound(range.upper);
+    low = low.defined() ? min(low, lower) : lower;
+    high = high.defined() ? max(high, upper) : upper;
+  }
+  firstKey(x) = keyCount();
+  firstKey(x) = min(firstKey(x), low);
+  endKey(x) = 0;
+  endKey(x) = max(endKey(x), high);
+  Expr queriesNumber = x / queriesAtOnce();
+  blocksSeen.where(firstKey(queriesNumber) < (blocksSeen + 1) * keyTile && blocksSeen * keyTile < endKey(queriesNumber));
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,11 +27,13 @@ public:
 
 private:
   // Flash.cpp: what is computed.
+  void defineSeen();
   void defineScores();
   void defineMix();
   void defineState();
   Expr mixOf(const Expr &block, int part);
   Expr keyAt(const Expr &block, const Expr &number) const;
+  int queriesAtOnce() const { return lanes * int(plan.vectors); }
   int parts() const { return groupRows * int(plan.mixes.size()); }
 
   // FlashSchedule.cpp: how.
@@ -44,6 +46,8 @@ private:
   Halide::Var group{"group"}, tile{"tile"};
   Halide::RDom keysOfBlock, blocksSeen, keysOfBadBlock;
   int lanes, rows, groupRows, keyTile;
+  /// The keys [first, end) that any query of a register block sees.
+  Func firstKey{"first_key"}, endKey{"end_key"};
   /// Per term.
   std::vector<Func> queries, keys, dots;
   std::vector<Halide::RDom> over;

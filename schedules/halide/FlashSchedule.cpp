@@ -11,15 +11,17 @@ using namespace attn;
 using namespace Halide;
 
 void FlashPipeline::schedule() {
-  int queriesAtOnce = lanes * int(plan.vectors);
+  for (Func *each : {&firstKey, &endKey})
+    if (each->defined())
+      each->compute_root();
   for (Func &query : queries)
     query.compute_root().vectorize(x, lanes);
   state.compute_root().bound_extent(group, max((width() + groupRows - 1) / groupRows, 1));
-  state.align_bounds(x, queriesAtOnce);
+  state.align_bounds(x, queriesAtOnce());
   Var in("in");
-  state.split(x, tile, in, queriesAtOnce).reorder(in, group, tile).vectorize(in, lanes).unroll(in);
+  state.split(x, tile, in, queriesAtOnce()).reorder(in, group, tile).vectorize(in, lanes).unroll(in);
   state.update()
-      .split(x, tile, in, queriesAtOnce)
+      .split(x, tile, in, queriesAtOnce())
       .reorder(in, group, tile, blocksSeen.x)
       .vectorize(in, lanes)
       .unroll(in);
