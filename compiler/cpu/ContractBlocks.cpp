@@ -100,10 +100,10 @@ void ContractTask::emitRowBlock(Value row, ArrayRef<Value> indices) {
     multiplyBlock();
 }
 
-/// Behind the few rows there is nothing: the last one stands for the others, which are not stored.
-FunctionScope::Values ContractTask::productOfFew(llvm::function_ref<Values()> few) {
+/// Sums of few rows are in the strip. Behind them there is nothing: the last one stands for the others, which are not stored.
+FunctionScope::Values ContractTask::productOrFew() {
   auto padded = [&] {
-    Values sums = few();
+    Values sums = sumsInStrip(plan.fewRows, allSlots());
     while (sums.size() < size_t(plan.rows * plan.vectors))
       sums.push_back(sums[sums.size() - plan.vectors]);
     return sums;
@@ -117,17 +117,7 @@ FunctionScope::Values ContractTask::productOfFew(llvm::function_ref<Values()> fe
 }
 
 void ContractTask::multiplyBlock() {
-  Values sums;
-  if (!hasFewRows)
-    sums = product(plan.rows);
-  else if (plan.panels)
-    sums = productOfFew([&] {
-      Values few;
-      inScope(x, [&] { few = product(plan.fewRows); });
-      return few;
-    });
-  else
-    sums = productOfFew([&] { return sumsInStrip(plan.fewRows, allSlots()); });
+  Values sums = hasFewRows ? productOrFew() : product(plan.rows);
   if (!isLast)
     return emitEpilogue(sums);
   f.when(isLast, [&] { inScope(x, [&] { emitEpilogue(sums); }); }, [&] { putAway(sums); });
@@ -145,6 +135,15 @@ Value ContractTask::canStream() {
   if (!plan.fewRows || innermostAxis(readAlong(shape.right, axes)) != depth.axes.back())
     return {};
   return x.both(x.both(areRowsFew(), isWhole), areUnit(x, openStridesAlong(f, shape.right, depth.axes.back())));
+}
+
+/// Leaves the sums of the first rows in the strip. A loop of their own inside the choice of `productOrFew` would cost the other one
+/// its registers.
+void ContractTask::multiplyFew(ArrayRef<Value> firstIndices) {
+  locateRows(firstRow, firstIndices);
+  Values sums = product(plan.fewRows);
+  for (int64_t i = 0; i < int64_t(sums.size()); ++i)
+    f.store(sums[i], inStrip(i / plan.vectors), f.i64(i % plan.vectors * plan.lanes));
 }
 
 void ContractTask::streamPanel(ArrayRef<Value> firstIndices) {

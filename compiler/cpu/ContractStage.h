@@ -93,13 +93,14 @@ private:
   Value areRowsFew();
   /// Where the panel's block of the depth is read in place, by `streamPanel`; null: never.
   Value canStream();
+  void multiplyFew(llvm::ArrayRef<Value> firstIndices);
   void streamPanel(llvm::ArrayRef<Value> firstIndices);
   void multiplyBlock();
   /// Where a row of the register block exists along ragged axes; null: always.
   Value rowExists(size_t r);
   /// The sums of the first rows of the register block.
   Values product(int64_t rows);
-  Values productOfFew(llvm::function_ref<Values()> sums);
+  Values productOrFew();
   /// Where the scalars of the first rows of the block are, packed if need be, and their step.
   Values leftRows(int64_t count, Value &step);
   void emitEpilogue(mlir::ValueRange sums);
@@ -146,7 +147,7 @@ private:
   Value isWhole; ///< all slots are, and all of their columns; null: always
   DepthRange depth;
   Value stored; ///< where the panel is stored, at its first point; null: it is packed
-  Value hasFewRows; ///< the sums of this block of the depth are in the strip already, or few rows are a block; null: never
+  Value hasFewRows; ///< the sums of this block of the depth are in the strip already; null: never
   bool mayBeAbsent = false;
   /// The register block: its first row, and the indices of all.
   Value blockRow;

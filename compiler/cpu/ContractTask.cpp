@@ -219,17 +219,22 @@ void ContractTask::emitDepthBlock(Value block) {
   if (plan.panels) {
     hasFewRows = plan.fewRows ? areRowsFew() : Value();
     Value inPlace, address = plan.panels.address(x, depth, columns, slots.front(), inPlace);
+    auto multiply = [&] {
+      if (hasFewRows)
+        f.when(hasFewRows, [&] { inScope(x, [&] { multiplyFew(first); }); });
+      emitRowBlocks(first);
+    };
     auto read = [&] {
       stored = address;
-      emitRowBlocks(first);
+      multiply();
       stored = {};
     };
     auto pack = [&] {
       packColumns();
-      emitRowBlocks(first);
+      multiply();
     };
     x.doNotRemark(plan.panels.read);
-    return f.when(inPlace, [&] { inScope(x, read); }, [&] { inScope(x, pack); });
+    return f.when(f.likely(inPlace), [&] { inScope(x, read); }, [&] { inScope(x, pack); });
   }
   hasFewRows = canStream();
   if (hasFewRows)

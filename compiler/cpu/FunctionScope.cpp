@@ -359,6 +359,15 @@ FunctionScope::Values FunctionScope::loop(Value from, Value to, Value step, Valu
   return Values(loop.getResults());
 }
 
+Value FunctionScope::likely(Value condition) {
+  Value holds = LLVM::ConstantOp::create(b, location, b.getBoolAttr(true));
+  return LLVM::ExpectOp::create(b, location, condition, holds);
+}
+
+Value FunctionScope::isOne(Value stride) {
+  return likely(arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, stride, i64(1)));
+}
+
 void FunctionScope::when(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
   auto branch = scf::IfOp::create(b, location, condition, /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(b);

@@ -95,6 +95,10 @@ public:
   mlir::Value constant(mlir::Type type, double value);
 
   // Loops and branches; the body builds at the builder.
+  /// The condition, of which LLVM is told that it holds as a rule: the other way gets no registers that this one needs.
+  mlir::Value likely(mlir::Value condition);
+  /// Whether a stride is 1, as it is as a rule.
+  mlir::Value isOne(mlir::Value stride);
   void loop(mlir::Value from, mlir::Value to, mlir::Value step, llvm::function_ref<void(mlir::Value)> body);
   Values loop(mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange init,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);

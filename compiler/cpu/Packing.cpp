@@ -109,7 +109,7 @@ Value attn::areUnit(Expressions &x, ValueRange strides) {
   FunctionScope &f = x.scope();
   Value all;
   for (Value stride : strides)
-    all = x.both(all, arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, stride, f.i64(1)));
+    all = x.both(all, f.isOne(stride));
   return all;
 }
 

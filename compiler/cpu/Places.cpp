@@ -152,10 +152,35 @@ Value Expressions::loadScalar(const Place &place, Type memory) {
   return f.load(memory, address, f.i64(0), place.access->constant && !place.inRange);
 }
 
+/// The value as nothing outside of this place knows it: what is computed of it stays here. Hoisted, offsets of lanes that are
+/// hardly ever needed would take registers from the loops around.
+static Value pinned(FunctionScope &f, Value value) {
+  OpBuilder &b = f.builder();
+  auto dialect = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
+  return LLVM::InlineAsmOp::create(b, f.loc(), value.getType(), value, /*asm_string=*/"", /*constraints=*/"=r,0",
+                                   /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                   dialect, ArrayAttr())
+      .getResult(0);
+}
+
+/// Vectors of fewer than 16 lanes are gathered one by one: their places need no vectors, nor the registers of a vector 0, 1, 2, ...
+static Value scalarPointers(FunctionScope &f, Value base, Value offset, Value stride, int64_t lanes, Type memory) {
+  SmallVector<Value> pointers;
+  for (int64_t j = 0; j < lanes; ++j)
+    pointers.push_back(f.address(base, f.add(offset, f.mul(stride, f.i64(j))), memory));
+  auto type = VectorType::get({lanes}, LLVM::LLVMPointerType::get(f.builder().getContext()));
+  return vector::FromElementsOp::create(f.builder(), f.loc(), type, pointers);
+}
+
 Value Expressions::gather(const Place &place, Type memory, Value mask) {
   OpBuilder &b = f.builder();
   auto type = f.vectorOf(lanes, memory);
-  Value pointers = pointersTo(f, place.access->address, laneOffsets(place), memory);
+  Place here = place;
+  if (here.laneStride && !FunctionScope::constantOf(here.laneStride))
+    here.laneStride = pinned(f, here.laneStride);
+  bool byScalars = lanes < 16 && here.laneStride && !here.laneTerms && !here.isBackwards;
+  Value pointers = byScalars ? scalarPointers(f, here.access->address, here.offset, here.laneStride, lanes, memory)
+                             : pointersTo(f, place.access->address, laneOffsets(here), memory);
   Value nothing = arith::ConstantOp::create(b, f.loc(), b.getZeroAttr(type));
   return LLVM::masked_gather::create(b, f.loc(), type, pointers, mask ? mask : everywhere(f, lanes),
                                      ValueRange{nothing}, alignmentFor(f, memory));
@@ -193,10 +218,8 @@ Value Expressions::loadRuns(const Place &place, Type memory, Value mask) {
     return repeated(LLVM::MaskedLoadOp::create(b, f.loc(), type, address, touched, nothing, alignmentFor(f, memory), UnitAttr()));
   };
   Value isFast = place.areRuns;
-  if (runs > 1 && !isUnit(place.laneStride)) {
-    Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
-    isFast = both(isFast, isOne);
-  }
+  if (runs > 1 && !isUnit(place.laneStride))
+    isFast = both(isFast, f.isOne(place.laneStride));
   return f.choose(isFast, {f.vectorOf(lanes, memory)}, [&] { return Values{elements()}; },
                   [&] { return Values{gather(place, memory, mask)}; })[0];
 }
@@ -223,8 +246,7 @@ Value Expressions::loadLanes(const Place &place, Type memory, unsigned slot) {
   };
   if (isUnit(place.laneStride))
     return contiguous();
-  Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
-  return f.choose(isOne, {type}, [&] { return Values{contiguous()}; },
+  return f.choose(f.isOne(place.laneStride), {type}, [&] { return Values{contiguous()}; },
                   [&] { return Values{gather(place, memory, mask)}; })[0];
 }
 
@@ -334,8 +356,7 @@ void Expressions::storeLanes(const Place &place, Value value, Value mask) {
     return scatter();
   if (isUnit(place.laneStride))
     return contiguous();
-  Value isOne = arith::CmpIOp::create(b, f.loc(), arith::CmpIPredicate::eq, place.laneStride, f.i64(1));
-  f.when(isOne, contiguous, scatter);
+  f.when(f.isOne(place.laneStride), contiguous, scatter);
 }
 
 /// Whether absent elements keep what the ref holds.

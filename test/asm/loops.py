@@ -11,7 +11,9 @@ import argparse
 import re
 
 FMA = re.compile(r"\s(vf[n]?m(?:add|sub)\d*ps|fml[as])\s")
-STACK = re.compile(r"\(%r[sb]p[,)]|\[(?:sp|x29)[],]")
+STACK = re.compile(r"\(%rsp[,)]|\[(?:sp|x29)[],]")
+FRAME = re.compile(r"\(%rbp[,)]")
+MAKES_FRAME = re.compile(r"\smovq\s+%rsp, %rbp")
 JUMP = re.compile(r"\s(j[a-z]+|b\.[a-z]+|cbn?z|tbn?z)\s.*?(\.L\w+)\s*$")
 LABEL = re.compile(r"^(\.L\w+|[\w.]+):")
 FUNCTION = re.compile(r"^([A-Za-z_][\w.]*):")
@@ -39,6 +41,11 @@ def blocks(path):
         yield function, label, lines
 
 
+def framed(path):
+    """Functions in which %rbp is the frame; in others it is a register like all."""
+    return {function for function, _, lines in blocks(path) if any(MAKES_FRAME.search(line) for line in lines)}
+
+
 def inner_loops(path):
     for function, label, lines in blocks(path):
         jump = JUMP.search(lines[-1])
@@ -52,12 +59,12 @@ def main():
     parser.add_argument("--function", default="", help="only functions whose name contains this")
     parser.add_argument("--vector", default="", help="registers that hold a whole vector: zmm, ymm, v")
     options = parser.parse_args()
-    spilling = 0
+    spilling, frames = 0, framed(options.assembly)
     for function, label, lines in inner_loops(options.assembly):
         fma = sum(bool(FMA.search(line)) and options.vector in line for line in lines)
         if fma < 4 or options.function not in function:
             continue
-        stack = sum(bool(STACK.search(line)) for line in lines)
+        stack = sum(bool(STACK.search(line) or function in frames and FRAME.search(line)) for line in lines)
         spilling += stack > 0
         print(f"{function} {label}: {len(lines)} instructions, {fma} multiply-adds, {stack} on the stack")
     print(f"{spilling} loops spill")
