@@ -9,15 +9,15 @@ using namespace attn;
 using namespace Halide;
 
 DevicePipeline::DevicePipeline(const StagePlan &plan)
-    : BlockParts(plan), threads(int(plan.queryTile)), keyTile(int(plan.keyTile)),
-      groupRows(std::max(1, int(plan.rows) / std::max(1, int(plan.mixes.size())))), keysOfBlock(0, keyTile, "in_block"),
+    : BlockParts(plan), threads(int(plan.queryTile)), keyTile(int(plan.keyTile)), keysOfBlock(0, keyTile, "in_block"),
       blocks(0, blockCount(), "block_of_keys") {
   blocks.where(blocks < blocksSeen(withinQueries(x)));
   defineScores();
   defineWeights(keysOfBlock);
   defineMix();
-  defineState();
+  defineState(blocks);
   defineResults();
+  defineCopies();
 }
 
 Expr DevicePipeline::firstBlock(const Expr &query) const {
@@ -77,37 +77,15 @@ void DevicePipeline::defineMix() {
   Expr isAbsent = scores(x, keysOfBlock, j) == negativeInfinity;
   for (size_t i = 0; i < plan.mixes.size(); ++i)
     for (int r = 0; r < groupRows; ++r) {
-      // A Func of one value is no tuple.
-      Expr old = parts() == 1 ? Expr(mixed(x, group, j)) : Expr(mixed(x, group, j)[int(more.size())]);
+      Expr old = mixOf(j, int(more.size()));
       Expr value = rawValue(i, withinQueries(x), group * groupRows + r, keyAt(withinQueries(x), j, keysOfBlock));
       more.push_back(select(isAbsent, old, old + weights(x, keysOfBlock, j) * value));
     }
   mixed(x, group, j) = Tuple(more);
 }
 
-void DevicePipeline::defineState() {
-  state(x, group) = Tuple(initialState(withinQueries(x), parts()));
-  std::vector<Expr> old, block{maximum(x, blocks), sum(x, blocks)};
-  for (int i = 0; i < 2 + parts(); ++i)
-    old.push_back(state(x, group)[i]);
-  for (int i = 0; i < parts(); ++i)
-    block.push_back(parts() == 1 ? Expr(mixed(x, group, blocks)) : Expr(mixed(x, group, blocks)[i]));
-  state(x, group) = Tuple(mergedStates(old, block));
-}
-
-void DevicePipeline::defineResults() {
-  for (const PlanStore &store : plan.stores)
-    defineResult(store, [&](const Expr &query, const Expr &element) {
-      Expr ofGroup = element.defined() ? element / groupRows : Expr(0);
-      std::vector<Expr> all{state(query, ofGroup)[0], state(query, ofGroup)[1]};
-      for (size_t i = 0; element.defined() && i < plan.mixes.size(); ++i) {
-        std::vector<Expr> candidates;
-        for (int r = 0; r < groupRows; ++r)
-          candidates.push_back(state(query, ofGroup)[2 + int(i) * groupRows + r]);
-        all.push_back(groupRows == 1 ? candidates[0] : mux(element % groupRows, candidates));
-      }
-      return all;
-    });
+/// Results are made in the device's memory.
+void DevicePipeline::defineCopies() {
   made = outputs;
   for (Func &output : outputs) {
     Func stored("stored_" + output.name());

@@ -24,8 +24,7 @@ public:
 private:
   void defineScores();
   void defineMix();
-  void defineState();
-  void defineResults();
+  void defineCopies();
   /// Of the blocks of keys that a query sees by its ranges: the first, and how many there are until the last (may be
   /// negative). Blocks are counted from the first.
   Expr firstBlock(const Expr &query) const;
@@ -36,19 +35,17 @@ private:
   Expr blockCount() const { return (keyCount() + keyTile - 1) / keyTile; }
   /// Of a tensor's dimension, which is a factor of the stored one.
   Expr tensorExtent(const PlanTensor &tensor, int dimension) const;
-  int parts() const { return groupRows * int(plan.mixes.size()); }
   Expr groups() const { return max((width() + groupRows - 1) / groupRows, 1); }
 
   void scheduleCopies();
   void scheduleState();
 
-  Halide::Var group{"group"}, block{"block"}, thread{"thread"};
-  int threads, keyTile, groupRows;
+  Halide::Var block{"block"}, thread{"thread"};
+  int threads, keyTile;
   Halide::RDom keysOfBlock, blocks;
   /// Per term.
   std::vector<Func> queries, dots;
   std::vector<Halide::RDom> over;
-  Func mixed{"mixed"}, state{"state"};
   /// Per result, in the device's memory.
   std::vector<Func> made;
 };

@@ -10,26 +10,13 @@ using namespace Halide;
 
 FlashPipeline::FlashPipeline(const StagePlan &plan)
     : BlockParts(plan), keysOfBlock(0, int(plan.keyTile), "in_block"), blocksSeen(firstBlock, blocks, "block"),
-      lanes(int(plan.lanes)), rows(int(plan.rows)),
-      groupRows(std::max(1, rows / std::max(1, int(plan.mixes.size())))), keyTile(int(plan.keyTile)) {
+      lanes(int(plan.lanes)), rows(int(plan.rows)), keyTile(int(plan.keyTile)) {
   defineSeen();
   defineScores();
   defineWeights(keysOfBlock);
   defineMix();
-  defineState();
-  auto stateAt = [&](const Expr &query, const Expr &element) {
-    Expr ofGroup = element.defined() ? element / groupRows : Expr(0);
-    std::vector<Expr> all{state(query, ofGroup)[0], state(query, ofGroup)[1]};
-    for (size_t i = 0; element.defined() && i < plan.mixes.size(); ++i) {
-      std::vector<Expr> candidates;
-      for (int r = 0; r < groupRows; ++r)
-        candidates.push_back(state(query, ofGroup)[2 + int(i) * groupRows + r]);
-      all.push_back(groupRows == 1 ? candidates[0] : mux(element % groupRows, candidates));
-    }
-    return all;
-  };
-  for (const PlanStore &store : plan.stores)
-    defineResult(store, stateAt);
+  defineState(blocksSeen);
+  defineResults();
 }
 
 std::vector<Argument> FlashPipeline::arguments() const {
@@ -144,19 +131,4 @@ void FlashPipeline::defineMix() {
     }
   mixed(x, group, j) = Tuple(more);
   mixed(x, group, j) = Tuple(fixed);
-}
-
-/// An element of a group; a Func of one value is no tuple.
-Expr FlashPipeline::mixOf(const Expr &block, int part) {
-  return parts() == 1 ? Expr(mixed(x, group, block)) : Expr(mixed(x, group, block)[part]);
-}
-
-void FlashPipeline::defineState() {
-  state(x, group) = Tuple(initialState(withinQueries(x), parts()));
-  std::vector<Expr> old, block{maximum(x, blocksSeen), sum(x, blocksSeen)};
-  for (int i = 0; i < 2 + parts(); ++i)
-    old.push_back(state(x, group)[i]);
-  for (int i = 0; i < parts(); ++i)
-    block.push_back(mixOf(blocksSeen, i));
-  state(x, group) = Tuple(mergedStates(old, block));
 }

@@ -11,8 +11,7 @@
 namespace attn {
 
 /// For each block j of `keyTile` keys: scores, their maximum, weights against it, their sum and the mix. Blocks are
-/// merged by a tuple reduction. The width is cut into groups of `rows` elements, each a tuple with a maximum and a sum
-/// of its own, so that the accumulators of a group stay in registers.
+/// merged by a tuple reduction.
 class FlashPipeline : public BlockParts {
 public:
   explicit FlashPipeline(const StagePlan &plan);
@@ -30,11 +29,8 @@ private:
   void defineSeen();
   void defineScores();
   void defineMix();
-  void defineState();
-  Expr mixOf(const Expr &block, int part);
   Expr keyAt(const Expr &block, const Expr &number) const;
   int queriesAtOnce() const { return lanes * int(plan.vectors); }
-  int parts() const { return groupRows * int(plan.mixes.size()); }
 
   // FlashSchedule.cpp: how.
   void schedulePanels();
@@ -43,9 +39,9 @@ private:
   void scheduleOutput(Func &output);
 
   Halide::Param<int32_t> firstBlock{"first_block"}, blocks{"blocks"};
-  Halide::Var group{"group"}, tile{"tile"};
+  Halide::Var tile{"tile"};
   Halide::RDom keysOfBlock, blocksSeen, keysOfBadBlock;
-  int lanes, rows, groupRows, keyTile;
+  int lanes, rows, keyTile;
   /// The keys [first, end) that any query of a register block sees.
   Func firstKey{"first_key"}, endKey{"end_key"};
   /// Per term.
@@ -53,7 +49,7 @@ private:
   std::vector<Halide::RDom> over;
   /// Per mix: values with 0 for what is not finite, and where that is.
   std::vector<Func> values, badColumns;
-  Func bad{"bad"}, mixed{"mixed"}, state{"state"};
+  Func bad{"bad"};
 };
 
 } // namespace attn

@@ -98,6 +98,40 @@ Expr FlashParts::scoreOf(const Expr &query, const Expr &key, const std::vector<E
 // Blocks of keys
 //===----------------------------------------------------------------------===//
 
+BlockParts::BlockParts(const StagePlan &plan)
+    : FlashParts(plan), groupRows(std::max(1, int(plan.rows) / std::max(1, int(plan.mixes.size())))) {}
+
+/// A Func of one value is no tuple.
+Expr BlockParts::mixOf(const Expr &block, int part) {
+  return parts() == 1 ? Expr(mixed(x, group, block)) : Expr(mixed(x, group, block)[part]);
+}
+
+void BlockParts::defineState(const RDom &blocks) {
+  state(x, group) = Tuple(initialState(withinQueries(x), parts()));
+  std::vector<Expr> old, block{maximum(x, blocks), sum(x, blocks)};
+  for (int i = 0; i < 2 + parts(); ++i)
+    old.push_back(state(x, group)[i]);
+  for (int i = 0; i < parts(); ++i)
+    block.push_back(mixOf(blocks, i));
+  state(x, group) = Tuple(mergedStates(old, block));
+}
+
+void BlockParts::defineResults() {
+  auto stateAt = [&](const Expr &query, const Expr &element) {
+    Expr ofGroup = element.defined() ? element / groupRows : Expr(0);
+    std::vector<Expr> all{state(query, ofGroup)[0], state(query, ofGroup)[1]};
+    for (size_t i = 0; element.defined() && i < plan.mixes.size(); ++i) {
+      std::vector<Expr> candidates;
+      for (int r = 0; r < groupRows; ++r)
+        candidates.push_back(state(query, ofGroup)[2 + int(i) * groupRows + r]);
+      all.push_back(groupRows == 1 ? candidates[0] : mux(element % groupRows, candidates));
+    }
+    return all;
+  };
+  for (const PlanStore &store : plan.stores)
+    defineResult(store, stateAt);
+}
+
 void BlockParts::defineWeights(const RDom &keysOfBlock) {
   Expr score = scores(x, keysOfBlock, j);
   maximum(x, j) = negativeInfinity;

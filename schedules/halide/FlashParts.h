@@ -58,16 +58,26 @@ protected:
   Halide::Var x{"x"}, e{"e"}, k{"k"};
 };
 
-/// A part whose lanes are queries, and which goes over blocks of keys: what happens within a block.
+/// A part whose lanes are queries, and which goes over blocks of keys: what happens within a block, and how blocks are merged. The
+/// width is cut into groups of elements, each a tuple with a maximum and a sum of its own, so that a group's accumulators stay
+/// in registers.
 class BlockParts : public FlashParts {
 protected:
-  using FlashParts::FlashParts;
+  explicit BlockParts(const StagePlan &plan);
 
   /// The maxima of a block's scores, weights against them and the weights' sums.
   void defineWeights(const Halide::RDom &keysOfBlock);
+  /// The states of all blocks as one.
+  void defineState(const Halide::RDom &blocks);
+  void defineResults();
+  /// How many values a group mixes.
+  int parts() const { return groupRows * int(plan.mixes.size()); }
+  /// One of them.
+  Expr mixOf(const Expr &block, int part);
 
-  Halide::Var j{"j"};
-  Func scores{"scores"}, maximum{"maximum"}, weights{"weights"}, sum{"sum"};
+  Halide::Var j{"j"}, group{"group"};
+  int groupRows; ///< elements of a group
+  Func scores{"scores"}, maximum{"maximum"}, weights{"weights"}, sum{"sum"}, mixed{"mixed"}, state{"state"};
 };
 
 } // namespace attn
