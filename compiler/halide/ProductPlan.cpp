@@ -44,6 +44,8 @@ private:
     for (AxisAttr axis : layout.getSignature().axes)
       if (axis.isRagged())
         return cannotSay("the ragged axis " + axis.getName().getValue());
+    if (product.panels)
+      return cannotSay("weights in packed panels");
     for (Value side : {product.product.left, product.product.right})
       if (expressions.mayBeAbsent(side))
         return cannotSay("a side of a product that may be absent");
