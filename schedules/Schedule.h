@@ -21,7 +21,7 @@ llvm::StringRef stageShapeName(StageShape kind);
 enum class Route { Unsaid, Mlir, Halide };
 llvm::StringRef routeName(Route route);
 
-/// What multiplies queries with keys, and weights with values, in the prefill form: lanes of f32, or matrix tiles of bf16
+/// What multiplies queries with keys, and weights with values, in the prefill form of the MLIR route: lanes of f32, or matrix tiles of bf16
 /// that sum in f32; an f16 is the sum of two bf16. Unsaid: the compiler chooses.
 enum class Products { Unsaid, Lanes, Tiles };
 llvm::StringRef productsName(Products products);

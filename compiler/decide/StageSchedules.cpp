@@ -108,7 +108,8 @@ std::vector<StageSchedule> attn::schedulesOf(ModuleOp module) {
     auto name = stage->getAttrOfType<StringAttr>("name");
     all.push_back({Signature(Signature::around(stage)).name.str(), name ? name.str() : "", stageShape(stage.getKind()),
                    {s.getLanes(), s.getVectors(), s.getRows(), s.getQueryTile(), s.getKeyTile(), s.getDepthTile(),
-                    s.getDecodeQueries(), s.getDecodeChunk(), route, productsOf(s)}});
+                    s.getDecodeQueries(), s.getDecodeChunk(), route,
+                    route == Route::Halide ? Products::Unsaid : productsOf(s)}});
   });
   return all;
 }
