@@ -190,12 +190,18 @@ private:
                       llvm::function_ref<Values(mlir::ValueRange carried)> body);
   Value answerTile(Value firstBlock, Value count, Value firstKey, Value length);
 
-  // FlashTile.cpp: one register block against one key tile.
+  // FlashPacking.cpp: operands of a tile, and what matrix tiles need of them.
   Values packTile(Value source, mlir::StringAttr width, const FlashScratch::Part &part, Value firstKey, Value length,
                   mlir::ValueRange init, llvm::function_ref<Values(Value element, mlir::ValueRange carried)> each);
-  std::pair<Value, Value> blocksOfKeys(const KeyRange &block);
   void packKeys(Value firstKey, Value length);
   Value packValues(Value firstKey, Value length);
+  void storeParts(Value element, Value row, Value place, Value pitch);
+  Value sumOfParts(Value row, Value place, Value pitch);
+  void pairQuery(unsigned term, Value panel, Value number);
+  void turnValues(Value length);
+
+  // FlashTile.cpp: one register block against one key tile.
+  std::pair<Value, Value> blocksOfKeys(const KeyRange &block);
   void emitBlock(const KeyRange &block, Value firstKey, Value length, Value finite);
   Values emitScores(const KeyRange &block, Value firstKey, Value length, mlir::ValueRange maxima);
   bool keepsProducts();
@@ -204,17 +210,13 @@ private:
   Values scoresAt(Value key, llvm::ArrayRef<Values> raw, unsigned r, mlir::Operation *loop);
   void emitPowers(const KeyRange &block, Value firstKey, llvm::ArrayRef<Value> shift, llvm::ArrayRef<Value> sums,
                   bool marksAbsent);
+  Values powersAt(Value key, Value firstKey, llvm::ArrayRef<Value> shift, bool marksAbsent, Values &sums);
   void rescale(Value number, llvm::ArrayRef<Value> rises, llvm::ArrayRef<Value> factors);
   void emitMixes(const KeyRange &block, bool skipsAbsent);
-  Values powersAt(Value key, Value firstKey, llvm::ArrayRef<Value> shift, bool marksAbsent, Values &sums);
 
-  // FlashMatrix.cpp: the same with matrix tiles.
-  void storeParts(Value element, Value row, Value place, Value pitch);
-  Value sumOfParts(Value row, Value place, Value pitch);
-  void pairQuery(unsigned term, Value panel, Value number);
-  void turnValues(Value length);
-  void emitTileScores(Value number, Value first);
+  // FlashMatrix.cpp: products by matrix tiles.
   TilePlace tileAt(Value offset, Value pitch);
+  void emitTileScores(Value number, Value first);
   Values tileScores(unsigned term, Value row, llvm::ArrayRef<Value> factors);
   void emitTileMixes(const KeyRange &block);
 

@@ -1,8 +1,8 @@
 //===- FlashTile.cpp - one register block against one key tile --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores by the micro-kernel, the score and mask expressions on registers, online
-// softmax in base 2, and the mix by the micro-kernel again.
+// Scores by the micro-kernel or matrix tiles, the score and mask expressions on registers, online
+// softmax in base 2, and the mix by the same again.
 //===----------------------------------------------------------------------===//
 #include "compiler/cpu/FlashStage.h"
 #include "compiler/cpu/VectorMath.h"
@@ -12,70 +12,6 @@ using namespace mlir;
 using namespace attn;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-//===----------------------------------------------------------------------===//
-// Packing
-//===----------------------------------------------------------------------===//
-
-/// Evaluates a tile of keys or values vector by vector along its width, stores it and calls `each` for every vector.
-/// Lanes beyond the width, and absent elements, are 0.
-FunctionScope::Values FlashTask::packTile(Value source, StringAttr width, const FlashScratch::Part &part, Value firstKey,
-                                          Value length, ValueRange init,
-                                          llvm::function_ref<Values(Value element, ValueRange carried)> each) {
-  OpBuilder &b = f.builder();
-  Type f32 = b.getF32Type();
-  Value end = shape.hasTiles ? f.div(f.mul(part.pitch, f.i64(2)), f.i64(shape.parts)) : part.pitch;
-  std::optional<int64_t> known = f.constantExtent(width);
-  bool whole = known && FunctionScope::constantOf(end) == *known;
-  return f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {
-    expressions.enter(key.getParentBlock()->getParentOp());
-    bindKey(f.add(firstKey, key));
-    Value row = f.address(base, f.add(part.offset, f.mul(key, part.pitch)), f32);
-    auto inner = f.loop(f.i64(0), end, f.i64(shape.lanes), outer, [&](Value first, ValueRange carried) {
-      expressions.enter(first.getParentBlock()->getParentOp());
-      Value mask = whole ? Value() : maskBelow(f, first, f.extent(width), shape.lanes);
-      expressions.bindLanes(width, {first}, {mask});
-      Datum datum = expressions.evaluateLanes(source);
-      Value element = datum.value;
-      if (Value present = expressions.both(mask, datum.present))
-        element = arith::SelectOp::create(b, f.loc(), expressions.asLanes(present), element, floats(0.0));
-      if (shape.hasTiles)
-        storeParts(element, row, first, end);
-      else
-        f.store(element, row, first);
-      Values next = each(element, carried);
-      expressions.leave();
-      return next;
-    });
-    expressions.leave();
-    return inner;
-  });
-}
-
-void FlashTask::packKeys(Value firstKey, Value length) {
-  for (auto [term, key] : llvm::enumerate(flash.getKeys()))
-    packTile(key, axes.contracted[term], scratch.key[term], firstKey, length, {},
-             [](Value, ValueRange) { return Values(); });
-}
-
-/// Packs the values and says whether all are finite: only then may an absent pair be
-/// left to a weight of 0.
-Value FlashTask::packValues(Value firstKey, Value length) {
-  OpBuilder &b = f.builder();
-  Value finite;
-  for (auto [i, value] : llvm::enumerate(flash.getValues())) {
-    Values probe = packTile(value, axes.widths[i], scratch.value[i], firstKey, length, {floats(0.0)},
-                            [&](Value element, ValueRange carried) -> Values {
-                              return {math::FmaOp::create(b, f.loc(), element, floats(0.0), carried[0])};
-                            });
-    Value total = vector::ReductionOp::create(b, f.loc(), vector::CombiningKind::ADD, probe[0]);
-    Value isNumber = arith::CmpFOp::create(b, f.loc(), arith::CmpFPredicate::ORD, total, total);
-    finite = expressions.both(finite, isNumber);
-  }
-  if (shape.hasTiles)
-    turnValues(length);
-  return finite;
-}
 
 //===----------------------------------------------------------------------===//
 // Scores

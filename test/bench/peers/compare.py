@@ -49,6 +49,9 @@ class Worker:
         self.process = subprocess.Popen(
             [sys.executable, here / "worker.py", PEERS[name], json.dumps(dataclasses.asdict(case)), str(threads)], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+
+    def wait(self):
+        """Until it is prepared; others may prepare themselves meanwhile."""
         self.facts = self.answer()
         self.stop()
 
@@ -89,14 +92,13 @@ def summary(worker, case):
 
 
 def compare(case, names, threads, seconds):
-    workers = []
-    for name in names:
-        worker = Worker(name, case, threads)
+    workers = [Worker(name, case, threads) for name in names]
+    for worker in list(workers):
+        worker.wait()
         if "problem" in worker.facts:
-            print(f"  {name}: {worker.facts['problem']}", file=sys.stderr, flush=True)
+            print(f"  {worker.name}: {worker.facts['problem']}", file=sys.stderr, flush=True)
             worker.close()
-        else:
-            workers.append(worker)
+            workers.remove(worker)
     measured = []
     rounds = 5
     for _ in range(rounds):

@@ -61,6 +61,7 @@ def show(group, threads, seconds, peers):
     for case in group:
         for peer in ("attnc", "torch flex") if peers else ("attnc",):
             worker = Worker(peer, case, threads)
+            worker.wait()
             if "problem" in worker.facts:
                 print(f"  {case.name}: {peer}: {worker.facts['problem']}", file=sys.stderr, flush=True)
                 worker.close()

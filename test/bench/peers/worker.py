@@ -17,9 +17,6 @@ def main():
     threads = int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # What libraries print is not an answer.
-    if threads == 1:
-        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
-
     def answer(**fields):
         answers.write(json.dumps(fields) + "\n")
 
@@ -33,6 +30,8 @@ def main():
         call()
         prepared = time.perf_counter()
         error = given.worst_error(result()) if result else None
+        if threads == 1:
+            os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
         call()
     except Exception as problem:  # Whatever a peer cannot do is a word in the table.
         reason = str(problem).strip().splitlines() or [type(problem).__name__]
