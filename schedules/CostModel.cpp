@@ -71,19 +71,19 @@ static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const 
   int64_t width = queryBlock(schedule), rows = keyBlock(schedule);
   schedule.queryTile = multipleUpTo(wantedQueries, width);
   schedule.keyTile = multipleUpTo(wantedKeys, rows);
-  Schedule larger = schedule;
-  for (int64_t keys : {manyKeys, isTiles ? keysOfTiles : manyKeys}) {
-    larger.keyTile = multipleUpTo(keys, rows);
-    if (4 * flashTileBytes(larger, facts) <= target.l2Bytes)
+  auto enlarge = [&](int64_t Schedule::*tile, int64_t size, int64_t partOfL2) {
+    Schedule larger = schedule;
+    larger.*tile = size;
+    if (partOfL2 * flashTileBytes(larger, facts) <= target.l2Bytes)
       schedule = larger;
-  }
+  };
+  enlarge(&Schedule::keyTile, multipleUpTo(manyKeys, rows), 4);
+  if (isTiles)
+    enlarge(&Schedule::keyTile, multipleUpTo(keysOfTiles, rows), 4);
+  enlarge(&Schedule::queryTile, multipleUpTo(manyQueries, width), 2);
+  if (isTiles)
+    enlarge(&Schedule::queryTile, multipleUpTo(queriesOfTiles, width), 2);
   int64_t room = target.l1Bytes + target.l2Bytes;
-  larger = schedule;
-  for (int64_t queries : {manyQueries, isTiles ? queriesOfTiles : manyQueries}) {
-    larger.queryTile = multipleUpTo(queries, width);
-    if (2 * flashTileBytes(larger, facts) <= target.l2Bytes)
-      schedule = larger;
-  }
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;
   while (flashTileBytes(schedule, facts) > room && schedule.keyTile > rows)

@@ -60,7 +60,7 @@ void DecodeTask::emitPowersOf(Value query, const Tile &tile) {
   Value lanes = f.i64(shape.lanes), start = f.mul(f.div(tile.low, lanes), lanes);
   Value shift = f.splat(loadFloat(scratch, f.add(shifts.offset, query)), shape.lanes);
   Value factor = loadFloat(scratch, f.add(rescales.offset, query)), factors = f.splat(factor, shape.lanes);
-  bool changes = weightOf(flash) && !flash.getValues().empty();
+  bool changes = changesWeights(flash);
   Values init{floats(0.0)};
   if (changes)
     init.push_back(floats(0.0));

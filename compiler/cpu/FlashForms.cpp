@@ -8,6 +8,7 @@
 #include "compiler/cpu/DecodeForm.h"
 #include "compiler/cpu/FlashDecode.h"
 #include "compiler/optimize/ProductElements.h"
+#include "schedules/Schedule.h"
 
 using namespace mlir;
 using namespace attn;
@@ -26,7 +27,7 @@ public:
     shape.lanes = schedule.getLanes();
     shape.vectors = axes.lane ? schedule.getVectors() : 1;
     shape.rows = schedule.getRows();
-    if (schedule.getProducts() && schedule.getProducts().getValue() == "tiles" && axes.lane)
+    if (schedule.getProducts() && schedule.getProducts().getValue() == productsName(Products::Tiles) && axes.lane)
       useTiles();
     int64_t keys = shape.hasTiles ? blockRows : shape.rows;
     shape.queries = shape.lanes * shape.vectors;
@@ -84,6 +85,7 @@ public:
 private:
   /// Scores and weights pass through registers by four keys: products leave none there.
   void useTiles() {
+    static_assert(blockRows == tilesBlock && blockSums == tilesBlock, "schedules count in the blocks of the emitter");
     shape.hasTiles = true;
     shape.parts = bf16PartsOf(productElement(flash, /*isPrecise=*/false));
     shape.vectors = blockSums / shape.lanes;

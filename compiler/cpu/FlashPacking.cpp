@@ -16,7 +16,7 @@ FunctionScope::Values FlashTask::packTile(Value source, StringAttr width, const 
                                           llvm::function_ref<Values(Value element, ValueRange carried)> each) {
   OpBuilder &b = f.builder();
   Type f32 = b.getF32Type();
-  Value end = shape.hasTiles ? f.div(f.mul(part.pitch, f.i64(2)), f.i64(shape.parts)) : part.pitch;
+  Value end = shape.hasTiles ? widthOfPart(part) : part.pitch;
   std::optional<int64_t> known = f.constantExtent(width);
   bool whole = known && FunctionScope::constantOf(end) == *known;
   return f.loop(f.i64(0), length, f.i64(1), init, [&](Value key, ValueRange outer) {

@@ -195,6 +195,8 @@ private:
                   mlir::ValueRange init, llvm::function_ref<Values(Value element, mlir::ValueRange carried)> each);
   void packKeys(Value firstKey, Value length);
   Value packValues(Value firstKey, Value length);
+  /// Elements of a part of a row of bf16.
+  Value widthOfPart(const FlashScratch::Part &part) { return f.div(f.mul(part.pitch, f.i64(2)), f.i64(shape.parts)); }
   void storeParts(Value element, Value row, Value place, Value pitch);
   Value sumOfParts(Value row, Value place, Value pitch);
   void pairQuery(unsigned term, Value panel, Value number);
@@ -221,7 +223,6 @@ private:
   void emitTileMixes(const KeyRange &block);
 
   // Small helpers.
-  bool changesWeights();
   bool isSoftmax() { return flash.getNormalizer() == Normalizer::Softmax; }
   Value keyCount() { return axes.keyCount(expressions); }
   void bindKey(Value key) { axes.bindKey(expressions, key); }

@@ -72,8 +72,6 @@ std::pair<Value, Value> FlashTask::blocksOfKeys(const KeyRange &block) {
   return {f.mul(f.div(block.low, step), step), f.mul(f.ceilDiv(block.high, step), step)};
 }
 
-bool FlashTask::changesWeights() { return weightOf(flash) && !flash.getValues().empty(); }
-
 /// Whether stored scores are what products give: the factor is left to those who read them.
 bool FlashTask::keepsProducts() { return shape.hasTiles && score.isPlain && !score.queryFactor && score.factor > 0; }
 
@@ -147,7 +145,7 @@ Value FlashTask::isMarked(Value power) {
 /// were before.
 FunctionScope::Values FlashTask::powersAt(Value key, Value firstKey, ArrayRef<Value> shift, bool marksAbsent, Values &sums) {
   OpBuilder &b = f.builder();
-  bool changes = changesWeights();
+  bool changes = changesWeights(flash);
   Value row = f.add(scratch.weights, f.mul(key, f.i64(shape.queries)));
   Value absentWeight = marksAbsent ? absentMark(f, shape.lanes) : floats(0.0);
   Values powers, factors = keepsProducts() ? scoreFactors() : Values();
@@ -183,7 +181,7 @@ FunctionScope::Values FlashTask::powersAt(Value key, Value firstKey, ArrayRef<Va
 void FlashTask::emitPowers(const KeyRange &block, Value firstKey, ArrayRef<Value> shift, ArrayRef<Value> sums,
                            bool marksAbsent) {
   Values init(sums);
-  for (int64_t v = 0; v < shape.vectors && changesWeights(); ++v)
+  for (int64_t v = 0; v < shape.vectors && changesWeights(flash); ++v)
     init.push_back(loadFloats(at(scratch.kept, block.number), v * shape.lanes));
   bool isPaired = shape.hasTiles && !marksAbsent;
   auto [start, end] = isPaired ? blocksOfKeys(block) : std::pair(block.low, block.high);
@@ -252,7 +250,7 @@ void FlashTask::emitMixes(const KeyRange &block, bool skipsAbsent) {
         Value row = f.address(base, f.add(part.offset, f.mul(key, part.pitch)), f32), place = f.add(element, f.i64(r));
         if (!shape.hasTiles)
           return f.load(f32, row, place);
-        return sumOfParts(row, place, f.mul(f.div(part.pitch, f.i64(shape.parts)), f.i64(2)));
+        return sumOfParts(row, place, widthOfPart(part));
       };
       if (!skipsAbsent) {
         sums = emitMicroKernel(f, shape.rows, shape.vectors, block.low, block.high, sums, valueAt, weightsAt);

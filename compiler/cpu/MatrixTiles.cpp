@@ -41,17 +41,17 @@ void attn::emitTileProduct(FunctionScope &f, const TileProduct &product) {
       for (int64_t j = 0; j < product.rightTiles; ++j)
         body(2 * i + j, i, j);
   };
+  auto load = [&](int64_t number, TilePlace place) {
+    intrinsic(f, "tileloadd64", {number}, {place.address, place.pitch});
+  };
   overSums([&](int64_t sum, int64_t i, int64_t j) {
-    if (!product.accumulates)
-      return intrinsic(f, "tilezero", {sum});
-    TilePlace place = product.sums(i, j);
-    intrinsic(f, "tileloadd64", {sum}, {place.address, place.pitch});
+    if (product.accumulates)
+      load(sum, product.sums(i, j));
+    else
+      intrinsic(f, "tilezero", {sum});
   });
   for (auto [leftPart, rightPart] : product.parts)
     f.loop(product.from, product.to, f.i64(1), [&, leftPart = leftPart, rightPart = rightPart](Value step) {
-      auto load = [&](int64_t number, TilePlace place) {
-        intrinsic(f, "tileloadd64", {number}, {place.address, place.pitch});
-      };
       for (int64_t j = 0; j < product.rightTiles; ++j)
         load(firstRight + j, product.right(j, rightPart, step));
       for (int64_t i = 0; i < product.leftTiles; ++i) {

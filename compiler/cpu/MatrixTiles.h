@@ -48,7 +48,7 @@ FunctionScope::Values partsOf(FunctionScope &f, mlir::Value lanes, int64_t parts
 mlir::Value pairsOf(FunctionScope &f, mlir::Value first, mlir::Value second);
 /// The same, as a sum of so many: what rounding leaves is rounded again.
 FunctionScope::Values pairsOf(FunctionScope &f, mlir::Value first, mlir::Value second, int64_t parts);
-/// The same of lanes of bf16.
+/// Pairs of lanes of bf16.
 mlir::Value interleaved(FunctionScope &f, mlir::Value first, mlir::Value second);
 
 } // namespace attn

@@ -17,6 +17,8 @@ namespace attn {
 mlir::Value weightOf(FlashOp flash);
 /// What is mixed in its place; null where nothing is changed.
 mlir::Value changedWeightOf(FlashOp flash);
+/// Whether weights that values are mixed by are changed.
+inline bool changesWeights(FlashOp flash) { return weightOf(flash) && !flash.getValues().empty(); }
 /// The values of the region that stand for score terms.
 inline auto termsOf(FlashOp flash) {
   return flash.getBody().front().getArguments().take_front(flash.getQueries().size());
