@@ -57,6 +57,20 @@ void DecodeTask::overQueries(llvm::function_ref<void(Value)> body) {
   });
 }
 
+void DecodeTask::overBlocks(Value isSimple,
+                            llvm::function_ref<void(const DecodeBlock &block, Value firstQuery, Value isSimple)> body) {
+  Value end = queryBlocks, takesSingle;
+  if (shape.single) { // What is not simple is rare: it has no block of its own.
+    Value count = f.i64(shape.block.queries), left = f.rem(queries, count);
+    Value isLeft = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, left, f.i64(1));
+    takesSingle = expressions.both(isLeft, isSimple);
+    end = arith::SelectOp::create(f.builder(), f.loc(), takesSingle, f.sub(end, count), end);
+  }
+  loop(f.i64(0), end, shape.block.queries, [&](Value firstQuery) { body(shape.block, firstQuery, isSimple); });
+  if (shape.single)
+    when(takesSingle, [&] { body(*shape.single, end, {}); });
+}
+
 //===----------------------------------------------------------------------===//
 // Queries
 //===----------------------------------------------------------------------===//
@@ -159,7 +173,7 @@ LogicalResult DecodeTask::overEntry(ArrayRef<Value> indices, llvm::function_ref<
       expressions.markExisting(axis);
     lanesExtent = axes.lane ? expressions.extentAt(axes.lane) : f.i64(1);
     queries = f.mul(f.extent(axes.rows), lanesExtent);
-    queryBlocks = roundedUp(f, queries, shape.queries);
+    queryBlocks = roundedUp(f, queries, shape.block.queries);
     body();
   };
   expressions.enter(nullptr);
@@ -231,8 +245,11 @@ void DecodeTask::emitChunk(Value entry, Value chunk) {
   when(sees, [&] {
     direct = locateRows(low, high);
     endKey = high;
-    for (unsigned term = 0; term < query.size(); ++term)
-      prefetch(term, low, f.min(high, f.add(low, f.i64(shape.tile))));
+    isFar = lieFar();
+    when(isFar, [&] {
+      for (unsigned term = 0; term < query.size(); ++term)
+        prefetch(term, low, f.min(high, f.add(low, f.i64(shape.tile))));
+    });
     packQueries();
     if (isSoftmax())
       fillLanes(sums, 0.0);

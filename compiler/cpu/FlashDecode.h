@@ -21,14 +21,21 @@ mlir::Value roundedUp(FunctionScope &f, mlir::Value value, int64_t to);
 mlir::Value joinAcrossLanes(FunctionScope &f, llvm::SmallVector<mlir::Value> vectors,
                             llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join);
 
+/// A register block of the decode form.
+struct DecodeBlock {
+  int64_t queries; ///< of scores and of mixes
+  int64_t keys;    ///< of scores, next to each other in a vector of sums
+  int64_t vectors; ///< of mixes, along the width
+};
+
 /// Sizes of the decode form's register blocks, tiles and chunks.
 struct DecodeShape {
   int64_t lanes;
-  int64_t queries; ///< of a register block, of scores and of mixes
-  int64_t keys;    ///< of a register block of scores, next to each other in a vector of sums
-  int64_t vectors; ///< along the width, of a register block of mixes
-  int64_t tile;    ///< keys whose scores are finished together
-  int64_t chunk;   ///< keys of a task
+  DecodeBlock block;
+  /// For the one query that is left when others have filled blocks, often the only one; nothing where there never is one.
+  std::optional<DecodeBlock> single;
+  int64_t tile;  ///< keys whose scores are finished together
+  int64_t chunk; ///< keys of a task
 
   DecodeShape(ScheduleAttr schedule, const FlashAxes &axes, const Signature &signature);
 };
@@ -93,6 +100,9 @@ private:
   Value partialOf(Value entry, Value chunk);
   void overQueries(llvm::function_ref<void(Value number)> body);
   Values overQueries(mlir::ValueRange init, llvm::function_ref<Values(Value number, mlir::ValueRange)> body);
+  /// Blocks of queries with their first one, and whether what they read is simple (null: it is). Which block a query falls
+  /// into makes no difference to its bits.
+  void overBlocks(Value isSimple, llvm::function_ref<void(const DecodeBlock &block, Value firstQuery, Value isSimple)> body);
   void startMixes(Value queries);
   std::pair<Value, Value> startQueries(Value from, Value to);
   std::pair<Value, Value> boundsOf(unsigned range);
@@ -107,15 +117,16 @@ private:
   void setKept(unsigned operand, const Kept &kept);
   Value rowOf(unsigned operand, unsigned row, Value key);
   Value scalesOf(unsigned operand);
+  Value lieFar();
   void prefetch(unsigned operand, Value from, Value to);
-  void prefetchValues(const Tile &tile, Value firstQuery, Value key);
-  void prefetchKeys(const Tile &tile, Value firstQuery, Value first);
+  void prefetchValues(const DecodeBlock &block, const Tile &tile, Value firstQuery, Value key);
+  void prefetchKeys(const DecodeBlock &block, const Tile &tile, Value firstQuery, Value first);
 
   // FlashDecodeScores.cpp: from keys to weights.
   void turnKeys(unsigned term, const Tile &tile);
   void emitDots(const Tile &tile);
-  void emitDot(unsigned term, const Tile &tile, Value firstQuery, Value key);
-  Values products(unsigned term, const Tile &tile, Value firstQuery, Value key, bool isSimple);
+  void emitDot(const DecodeBlock &block, unsigned term, const Tile &tile, Value firstQuery, Value key, Value isSimple);
+  Values products(const DecodeBlock &block, unsigned term, const Tile &tile, Value firstQuery, Value key, bool isSimple);
   Value seenInRanges(const Tile &tile, Value query, Value index);
   Value emitScores(const Tile &tile);
   Value scoreOf(Value number, Value key, Value first, Value seen, Value &present);
@@ -132,9 +143,9 @@ private:
   // FlashDecodeMix.cpp: from weights and values to results.
   void emitMixes(const Tile &tile, Value anyAbsent);
   Value storeWeights(unsigned value, const Tile &tile, bool isScaled);
-  void emitMix(unsigned value, const Tile &tile, Value firstQuery, Value first, Value isPlain);
-  Values mixOver(unsigned value, const Tile &tile, Value firstQuery, Value first, mlir::ValueRange sums, bool isPlain,
-                 bool isWhole);
+  void emitMix(const DecodeBlock &block, unsigned value, const Tile &tile, Value firstQuery, Value first, Value isPlain);
+  Values mixOver(const DecodeBlock &block, unsigned value, const Tile &tile, Value firstQuery, Value first,
+                 mlir::ValueRange sums, bool isPlain, bool isWhole);
   void addMixes(Value query, Value from, Value factor);
   void finish();
 
@@ -189,6 +200,7 @@ private:
   Value direct;        ///< whether rows can be read in place (i1); null: rows make no difference
   Value simple;        ///< in a tile: that, and all factors are there; null: makes no difference
   Value exact;         ///< of a value in a tile: whether weights took up its scale; null without one
+  Value isFar;         ///< whether keys and values are asked for ahead (i1)
   Value chunkStart, endKey; ///< the chunk begins at the one, keys that any query sees end before the other
 };
 

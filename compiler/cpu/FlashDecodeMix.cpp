@@ -26,18 +26,18 @@ Value DecodeTask::isMarked(Value weight) {
 }
 
 /// sums[query][vector] += weights[query][key] * values[key][first + vector] over the keys of the tile.
-FunctionScope::Values DecodeTask::mixOver(unsigned value, const Tile &tile, Value firstQuery, Value first,
-                                          ValueRange sums, bool isPlain, bool isWhole) {
+FunctionScope::Values DecodeTask::mixOver(const DecodeBlock &block, unsigned value, const Tile &tile, Value firstQuery,
+                                          Value first, ValueRange sums, bool isPlain, bool isWhole) {
   OpBuilder &b = f.builder();
   unsigned operand = query.size() + value;
   Value extent = f.extent(axes.widths[value]);
   Values firsts, masks;
-  for (int64_t v = 0; v < shape.vectors; ++v) {
+  for (int64_t v = 0; v < block.vectors; ++v) {
     firsts.push_back(f.add(first, f.i64(v * shape.lanes)));
     masks.push_back(isWhole ? Value() : maskBelow(f, firsts[v], extent, shape.lanes));
   }
   Values weightRows;
-  for (int64_t q = 0; q < shape.queries; ++q)
+  for (int64_t q = 0; q < block.queries; ++q)
     weightRows.push_back(at(scaled[value], f.add(firstQuery, f.i64(q))));
   return f.loop(tile.low, tile.high, f.i64(1), sums, [&](Value key, ValueRange carried) {
     Values elements, next;
@@ -51,14 +51,14 @@ FunctionScope::Values DecodeTask::mixOver(unsigned value, const Tile &tile, Valu
         expressions.set(scale, 0, {arith::SelectOp::create(b, f.loc(), exact, number(1.0), own), {}});
       }
       expressions.bindLanes(axes.widths[value], firsts, masks);
-      for (int64_t v = 0; v < shape.vectors; ++v)
+      for (int64_t v = 0; v < block.vectors; ++v)
         elements.push_back(elementLanes(operand, v));
     });
-    for (int64_t q = 0; q < shape.queries; ++q) {
+    for (int64_t q = 0; q < block.queries; ++q) {
       Value weight = f.splat(loadFloat(scratch, f.add(weightRows[q], key)), shape.lanes);
       Value marked = isPlain ? Value() : isMarked(weight);
-      for (int64_t v = 0; v < shape.vectors; ++v) {
-        Value sum = carried[q * shape.vectors + v];
+      for (int64_t v = 0; v < block.vectors; ++v) {
+        Value sum = carried[q * block.vectors + v];
         Value more = math::FmaOp::create(b, f.loc(), weight, elements[v], sum);
         next.push_back(marked ? arith::SelectOp::create(b, f.loc(), marked, sum, more).getResult() : more);
       }
@@ -67,25 +67,26 @@ FunctionScope::Values DecodeTask::mixOver(unsigned value, const Tile &tile, Valu
   });
 }
 
-void DecodeTask::emitMix(unsigned value, const Tile &tile, Value firstQuery, Value first, Value isPlain) {
+void DecodeTask::emitMix(const DecodeBlock &block, unsigned value, const Tile &tile, Value firstQuery, Value first,
+                         Value isPlain) {
   const FlashScratch::Part &mix = partial.mix[value];
   Values sums, places;
-  for (int64_t q = 0; q < shape.queries; ++q)
-    for (int64_t v = 0; v < shape.vectors; ++v) {
+  for (int64_t q = 0; q < block.queries; ++q)
+    for (int64_t v = 0; v < block.vectors; ++v) {
       places.push_back(f.add(at(mix, f.add(firstQuery, f.i64(q))), f.add(first, f.i64(v * shape.lanes))));
       sums.push_back(loadLanes(base, places.back()));
     }
   Value extent = f.extent(axes.widths[value]);
-  int64_t strip = shape.vectors * shape.lanes;
+  int64_t strip = block.vectors * shape.lanes;
   std::optional<int64_t> known = f.constantExtent(axes.widths[value]);
   SmallVector<Type> types(sums.size(), vectorType);
   sums = choose(isPlain, types, [&](bool plain) -> Values {
     if (known && *known % strip == 0)
-      return mixOver(value, tile, firstQuery, first, sums, plain, /*isWhole=*/true);
+      return mixOver(block, value, tile, firstQuery, first, sums, plain, /*isWhole=*/true);
     if (!plain)
-      return mixOver(value, tile, firstQuery, first, sums, plain, /*isWhole=*/false);
+      return mixOver(block, value, tile, firstQuery, first, sums, plain, /*isWhole=*/false);
     Value fits = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::sle, f.add(first, f.i64(strip)), extent);
-    return choose(fits, types, [&](bool whole) { return mixOver(value, tile, firstQuery, first, sums, plain, whole); });
+    return choose(fits, types, [&](bool whole) { return mixOver(block, value, tile, firstQuery, first, sums, plain, whole); });
   });
   for (auto [sum, place] : llvm::zip(sums, places))
     f.store(sum, base, place);
@@ -129,12 +130,11 @@ void DecodeTask::emitMixes(const Tile &tile, Value anyAbsent) {
       exact = storeWeights(value, tile, /*isScaled=*/true);
       when(expressions.negate(exact), [&] { storeWeights(value, tile, /*isScaled=*/false); });
     }
-    Value isPlain = expressions.both(isPresent, exact);
-    loop(f.i64(0), queryBlocks, shape.queries, [&](Value firstQuery) {
-      loop(f.i64(0), f.extent(axes.widths[value]), shape.vectors * shape.lanes, [&](Value first) {
+    overBlocks(expressions.both(isPresent, exact), [&](const DecodeBlock &block, Value firstQuery, Value isPlain) {
+      loop(f.i64(0), f.extent(axes.widths[value]), block.vectors * shape.lanes, [&](Value first) {
         if (value == 0)
-          prefetchKeys(tile, firstQuery, first);
-        emitMix(value, tile, firstQuery, first, isPlain);
+          prefetchKeys(block, tile, firstQuery, first);
+        emitMix(block, value, tile, firstQuery, first, isPlain);
       });
     });
   }

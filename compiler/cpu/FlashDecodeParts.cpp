@@ -27,14 +27,30 @@ static std::optional<int64_t> knownQueries(const FlashAxes &axes, const Signatur
 /// tile and the keys asked for ahead have to fit there.
 static constexpr int64_t mostKeysOfTile = 32;
 
+/// As many vectors as sums allow and as cut the width into strips of one size; few where it is not known.
+static int64_t vectorsOf(int64_t most, int64_t lanes, const FlashAxes &axes, const Signature &signature) {
+  int64_t widest = 1;
+  for (StringAttr width : axes.widths) {
+    std::optional<int64_t> known = constantExtent(signature, width);
+    if (!known)
+      return std::min<int64_t>(most, 4);
+    widest = std::max<int64_t>(widest, llvm::divideCeil(*known, lanes));
+  }
+  return llvm::divideCeil(widest, llvm::divideCeil(widest, most));
+}
+
 DecodeShape::DecodeShape(ScheduleAttr schedule, const FlashAxes &axes, const Signature &signature) {
   lanes = schedule.getLanes();
-  int64_t known = knownQueries(axes, signature).value_or(4);
-  queries = known >= 3 ? 4 : std::max<int64_t>(known, 1);
-  // As many sums as fill the multiply-add units for their latency; those of a query go to memory in one piece.
-  keys = lanes < 4 ? 1 : std::max<int64_t>(2, lanes / queries);
   int64_t sums = std::max<int64_t>(1, schedule.getRows() * schedule.getVectors() * 2 / 3);
-  vectors = std::max<int64_t>(1, sums / queries);
+  auto blockOf = [&](int64_t queries) -> DecodeBlock {
+    // As many sums as fill the multiply-add units for their latency; those of a query go to memory in one piece.
+    int64_t keys = lanes < 4 ? 1 : std::max<int64_t>(2, lanes / queries);
+    return {queries, keys, vectorsOf(std::max<int64_t>(1, sums / queries), lanes, axes, signature)};
+  };
+  std::optional<int64_t> known = knownQueries(axes, signature);
+  block = blockOf(known.value_or(4) >= 3 ? 4 : std::max<int64_t>(*known, 1));
+  if (block.queries > 1 && (!known || *known % block.queries == 1))
+    single = blockOf(1);
   tile = std::max<int64_t>(1, std::min<int64_t>(schedule.getKeyTile(), mostKeysOfTile) / lanes) * lanes;
   chunk = schedule.getDecodeChunk();
 }
@@ -48,13 +64,16 @@ static Value mostQueries(FunctionScope &f, const FlashAxes &axes, int64_t limit)
 }
 
 DecodePartial::DecodePartial(FunctionScope &f, const FlashAxes &axes, const DecodeShape &shape, Value queries) {
-  Value padded = roundedUp(f, roundedUp(f, queries, shape.queries), 16);
+  Value padded = roundedUp(f, roundedUp(f, queries, shape.block.queries), 16);
   maximum = f.i64(0);
   sum = padded;
   kept = f.mul(padded, f.i64(2));
   size = f.mul(padded, f.i64(3));
   for (StringAttr width : axes.widths) {
-    Value pitch = roundedUp(f, f.extent(width), std::max<int64_t>(16, shape.lanes * shape.vectors));
+    auto reach = [&](const DecodeBlock &block) {
+      return roundedUp(f, f.extent(width), std::max<int64_t>(16, shape.lanes * block.vectors));
+    };
+    Value pitch = f.max(reach(shape.block), reach(shape.single.value_or(shape.block)));
     mix.push_back({size, pitch});
     size = f.add(size, f.mul(pitch, padded));
   }
@@ -169,7 +188,7 @@ DecodeTask::DecodeTask(FunctionScope &f, StageOp stage, FlashOp flash, const Fla
     operand.scale = scaleOf(value, operand.factors);
   }
 
-  Value most = roundedUp(f, mostQueries(f, axes, stage.getSchedule().getDecodeQueries()), shape.queries);
+  Value most = roundedUp(f, mostQueries(f, axes, stage.getSchedule().getDecodeQueries()), shape.block.queries);
   scratchSize = f.i64(0);
   auto reserve = [&](Value floats) { // Parts start at cache lines.
     Value at = scratchSize;
@@ -178,7 +197,7 @@ DecodeTask::DecodeTask(FunctionScope &f, StageOp stage, FlashOp flash, const Fla
   };
   auto perQuery = [&](Value pitch) -> FlashScratch::Part { return {reserve(f.mul(pitch, most)), pitch}; };
   // A register block of keys, and a vector, may reach beyond the tile.
-  Value tilePitch = f.i64(llvm::alignTo(shape.tile + shape.keys + shape.lanes, 16));
+  Value tilePitch = f.i64(llvm::alignTo(shape.tile + std::max(shape.block.keys, shape.lanes) + shape.lanes, 16));
   for (StringAttr contracted : axes.contracted) {
     query.push_back(perQuery(f.add(roundedUp(f, f.extent(contracted), shape.lanes), f.i64(shape.lanes))));
     raw.push_back(perQuery(tilePitch));

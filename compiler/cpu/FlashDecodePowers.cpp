@@ -22,7 +22,7 @@ void DecodeTask::fillLanes(const FlashScratch::Part &part, double value) {
 /// Calls `body` with the first of some queries and what `join` makes of the lanes of each, as a vector of queries.
 void DecodeTask::overJoined(const FlashScratch::Part &part, llvm::function_ref<Value(Value, Value)> join,
                             llvm::function_ref<void(Value first, Value joined)> body) {
-  int64_t count = std::min(shape.queries, shape.lanes);
+  int64_t count = std::min(shape.block.queries, shape.lanes);
   loop(f.i64(0), queryBlocks, count, [&](Value first) {
     Values lanes;
     for (int64_t q = 0; q < count; ++q)

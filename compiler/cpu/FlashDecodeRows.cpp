@@ -91,11 +91,21 @@ void DecodeTask::prefetch(unsigned operand, Value from, Value to) {
   }
 }
 
+/// Whether rows are asked for ahead: not where the caches serve them in time by themselves. Elements count, not bytes: so long
+/// the work with what is there keeps the machine from asking for more.
+Value DecodeTask::lieFar() {
+  static constexpr int64_t nearElements = 8 << 20;
+  Value keys = f.mul(f.extent(axes.batch), f.extent(keyAxis())), elements = f.i64(0);
+  for (const DecodeOperand &operand : operands)
+    elements = f.add(elements, f.mul(keys, f.mul(f.extent(operand.element), f.i64(operand.rows.size()))));
+  return f.less(f.i64(nearElements), elements);
+}
+
 /// While the first queries meet keys of a tile: the values of these keys.
-void DecodeTask::prefetchValues(const Tile &tile, Value firstQuery, Value key) {
-  Value from = f.add(tile.start, key), to = f.min(f.add(from, f.i64(shape.keys)), f.add(tile.start, tile.high));
+void DecodeTask::prefetchValues(const DecodeBlock &block, const Tile &tile, Value firstQuery, Value key) {
+  Value from = f.add(tile.start, key), to = f.min(f.add(from, f.i64(block.keys)), f.add(tile.start, tile.high));
   Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, firstQuery, f.i64(0));
-  when(isFirst, [&] {
+  when(expressions.both(isFar, isFirst), [&] {
     for (unsigned value = 0; value < partial.mix.size(); ++value)
       prefetch(query.size() + value, from, to);
   });
@@ -103,13 +113,13 @@ void DecodeTask::prefetchValues(const Tile &tile, Value firstQuery, Value key) {
 
 /// While the first queries mix values of a tile: keys of the next one, as many with each strip of the width. So memory is
 /// busy all the time, and what has been asked for arrives before it is needed.
-void DecodeTask::prefetchKeys(const Tile &tile, Value firstQuery, Value first) {
-  Value strip = f.i64(shape.vectors * shape.lanes), strips = f.ceilDiv(f.extent(axes.widths[0]), strip);
+void DecodeTask::prefetchKeys(const DecodeBlock &block, const Tile &tile, Value firstQuery, Value first) {
+  Value strip = f.i64(block.vectors * shape.lanes), strips = f.ceilDiv(f.extent(axes.widths[0]), strip);
   Value share = f.ceilDiv(f.i64(shape.tile), strips), next = f.add(tile.start, f.i64(shape.tile));
   Value from = f.add(next, f.mul(f.div(first, strip), share));
   Value to = f.min(f.min(f.add(from, share), f.add(next, f.i64(shape.tile))), endKey);
   Value isFirst = arith::CmpIOp::create(f.builder(), f.loc(), arith::CmpIPredicate::eq, firstQuery, f.i64(0));
-  when(isFirst, [&] {
+  when(expressions.both(isFar, isFirst), [&] {
     for (unsigned term = 0; term < query.size(); ++term)
       prefetch(term, from, to);
   });

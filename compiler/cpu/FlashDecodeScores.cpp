@@ -76,7 +76,8 @@ void DecodeTask::turnKeys(unsigned term, const Tile &tile) {
 }
 
 /// queries x keys sums in lanes of elements, the keys of a query next to each other.
-FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Value firstQuery, Value key, bool isSimple) {
+FunctionScope::Values DecodeTask::products(const DecodeBlock &block, unsigned term, const Tile &tile, Value firstQuery, Value key,
+                                           bool isSimple) {
   OpBuilder &b = f.builder();
   StringAttr contracted = axes.contracted[term];
   Value extent = f.extent(contracted), lanes = f.i64(shape.lanes);
@@ -84,7 +85,7 @@ FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Valu
   bool isTurned = operands[term].isTurned;
   Values keys, turnedRows;
   SmallVector<Kept> kept;
-  for (int64_t k = 0; k < shape.keys; ++k) { // Behind the last key, the last one again.
+  for (int64_t k = 0; k < block.keys; ++k) { // Behind the last key, the last one again.
     Value inTile = f.min(f.add(key, f.i64(k)), f.sub(tile.high, f.i64(1)));
     keys.push_back(f.add(tile.start, inTile));
     kept.push_back(isSimple && !isTurned ? keptOf(term, tile, inTile) : Kept());
@@ -92,11 +93,11 @@ FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Valu
       turnedRows.push_back(at(turned[term], inTile));
   }
   Values queryRows;
-  for (int64_t q = 0; q < shape.queries; ++q)
+  for (int64_t q = 0; q < block.queries; ++q)
     queryRows.push_back(at(query[term], f.add(firstQuery, f.i64(q))));
   auto step = [&](Value first, Value mask, ValueRange sums) {
     Values elements, next;
-    for (int64_t k = 0; k < shape.keys; ++k) {
+    for (int64_t k = 0; k < block.keys; ++k) {
       if (isTurned) {
         elements.push_back(loadLanes(scratch, f.add(turnedRows[k], first)));
         continue;
@@ -109,14 +110,14 @@ FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Valu
       elements.push_back(elementLanes(term, 0));
       expressions.leave();
     }
-    for (int64_t q = 0; q < shape.queries; ++q) {
+    for (int64_t q = 0; q < block.queries; ++q) {
       Value lanes = loadLanes(scratch, f.add(queryRows[q], first));
-      for (int64_t k = 0; k < shape.keys; ++k)
-        next.push_back(math::FmaOp::create(b, f.loc(), lanes, elements[k], sums[q * shape.keys + k]));
+      for (int64_t k = 0; k < block.keys; ++k)
+        next.push_back(math::FmaOp::create(b, f.loc(), lanes, elements[k], sums[q * block.keys + k]));
     }
     return next;
   };
-  Values sums(shape.queries * shape.keys, floats(0.0));
+  Values sums(block.queries * block.keys, floats(0.0));
   sums = f.loop(f.i64(0), whole, lanes, sums, [&](Value first, ValueRange carried) {
     Values next;
     scoped([&] { next = step(first, {}, carried); });
@@ -133,20 +134,20 @@ FunctionScope::Values DecodeTask::products(unsigned term, const Tile &tile, Valu
   return f.choose(f.less(whole, extent), ValueRange(sums).getTypes(), tail, [&] { return sums; });
 }
 
-void DecodeTask::emitDot(unsigned term, const Tile &tile, Value firstQuery, Value key) {
-  SmallVector<Type> types(shape.queries * shape.keys, vectorType);
-  Value condition = operands[term].isTurned ? Value() : simple;
-  Values sums = choose(condition, types, [&](bool isSimple) { return products(term, tile, firstQuery, key, isSimple); });
+void DecodeTask::emitDot(const DecodeBlock &block, unsigned term, const Tile &tile, Value firstQuery, Value key,
+                         Value isSimple) {
+  SmallVector<Type> types(block.queries * block.keys, vectorType);
+  Values sums = choose(isSimple, types, [&](bool simply) { return products(block, term, tile, firstQuery, key, simply); });
   sums.resize(llvm::alignTo(sums.size(), shape.lanes), floats(0.0));
-  for (int64_t first = 0; first < shape.queries * shape.keys; first += shape.lanes) {
+  for (int64_t first = 0; first < block.queries * block.keys; first += shape.lanes) {
     ArrayRef<Value> some = ArrayRef<Value>(sums).slice(first, shape.lanes);
     Value totals = joinAcrossLanes(f, SmallVector<Value>(some), [&](Value x, Value y) -> Value {
       return arith::AddFOp::create(f.builder(), f.loc(), x, y);
     });
-    for (int64_t piece = 0; piece < shape.lanes && first + piece < shape.queries * shape.keys; piece += shape.keys) {
+    for (int64_t piece = 0; piece < shape.lanes && first + piece < block.queries * block.keys; piece += block.keys) {
       Value ofQuery = vector::ExtractStridedSliceOp::create(f.builder(), f.loc(), totals, ArrayRef<int64_t>{piece},
-                                                            ArrayRef<int64_t>{shape.keys}, ArrayRef<int64_t>{1});
-      Value number = f.add(firstQuery, f.i64((first + piece) / shape.keys));
+                                                            ArrayRef<int64_t>{block.keys}, ArrayRef<int64_t>{1});
+      Value number = f.add(firstQuery, f.i64((first + piece) / block.keys));
       f.store(ofQuery, scratch, f.add(at(raw[term], number), key));
     }
   }
@@ -154,11 +155,11 @@ void DecodeTask::emitDot(unsigned term, const Tile &tile, Value firstQuery, Valu
 
 void DecodeTask::emitDots(const Tile &tile) {
   for (unsigned term = 0; term < query.size(); ++term)
-    loop(f.i64(0), queryBlocks, shape.queries, [&](Value firstQuery) {
-      loop(tile.low, tile.high, shape.keys, [&](Value key) {
+    overBlocks(operands[term].isTurned ? Value() : simple, [&](const DecodeBlock &block, Value firstQuery, Value isSimple) {
+      loop(tile.low, tile.high, block.keys, [&](Value key) {
         if (term == 0)
-          prefetchValues(tile, firstQuery, key);
-        emitDot(term, tile, firstQuery, key);
+          prefetchValues(block, tile, firstQuery, key);
+        emitDot(block, term, tile, firstQuery, key, isSimple);
       });
     });
 }

@@ -76,9 +76,9 @@ private:
   void setChunk() {
     DecodeShape shape(stage.getSchedule(), axes, layout.getSignature());
     plan.lanes = shape.lanes;
-    plan.vectors = shape.vectors;
-    plan.rows = shape.keys;
-    plan.queryTile = shape.queries;
+    plan.vectors = shape.block.vectors;
+    plan.rows = shape.block.keys;
+    plan.queryTile = shape.block.queries;
     plan.keyTile = shape.tile;
     plan.chunk = shape.chunk;
     for (StringAttr axis : axes.batch)
