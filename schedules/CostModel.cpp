@@ -11,13 +11,16 @@ using namespace attn;
 static constexpr int64_t wantedQueries = 192;
 /// The same where L2 is large beside the tiles.
 static constexpr int64_t manyQueries = 384;
+/// The same where masks are for register blocks, not for whole tiles as on the Halide route (S = 2048, widths 64 and 128: 1 to 4 %
+/// less time than 384).
+static constexpr int64_t mostQueries = 768;
 /// Keys in a tile: their scores for one register block, 64 x 24 x 4 bytes, leave most of L1 to the operands.
 static constexpr int64_t wantedKeys = 64;
 /// The same where L2 is large beside the tiles: sums are put away half as often, and the scores come from L2 in time.
 static constexpr int64_t manyKeys = 128;
-/// The same with matrix tiles, which leave less time to packing and to putting sums away (S = 2048, widths 64 and 128: each
-/// takes 5 % less time than half as many).
-static constexpr int64_t queriesOfTiles = 768, keysOfTiles = 256;
+/// The same with matrix tiles, which leave less time to putting sums away (S = 2048, widths 64 and 128: 5 % less time than with
+/// half as many).
+static constexpr int64_t keysOfTiles = 256;
 static constexpr int64_t unusedDepth = 256;
 /// Keys in a task of the decode form: enough to pay for its start and for the merge, few enough to share out one sequence.
 static constexpr int64_t wantedChunk = 256;
@@ -30,16 +33,18 @@ static constexpr int64_t wantedDepth = 512;
 static int64_t multipleUpTo(int64_t wanted, int64_t step) { return std::max(wanted / step, int64_t(1)) * step; }
 
 /// 4 x 3 and 8 x 3 accumulators are what 16 and 32 registers hold beside their operands: enough independent
-/// multiply-adds to fill both units for their whole latency, with the fewest loads beside them.
+/// multiply-adds to fill both units for their whole latency, with the fewest loads beside them. 8 x 2 fill them as well, and
+/// with 16 lanes the narrower block leaves fewer of them empty at the last queries and at the edges of masks (128 queries:
+/// 12 % less time, 512 causal ones 7 %, windows of 256 keys 7 to 9 %, 2048 without a mask as long).
 static void chooseRegisterBlock(Schedule &schedule, const Target &target) {
   schedule.lanes = target.lanes;
-  schedule.vectors = 3;
+  schedule.vectors = target.lanes >= 16 ? 2 : 3;
   schedule.rows = target.vectorRegisters >= 32 ? 8 : 4;
 }
 
 /// A register block of queries takes the prefill form the same time however few of it are there; the decode form's time
-/// grows with their number. They meet at 15 to 19 of 24 queries with 8 lanes, at 21 to 28 of 48 with 16, where sums across
-/// lanes and softmax weigh more (measured on x86: widths 64 and 128, groups of 1 and 4 heads, 1024 and 4096 keys).
+/// grows with their number. They meet at 15 to 19 of 24 queries with 8 lanes, at 21 to 28 of 48 with 16 (and so at half of 32), where
+/// sums across lanes and softmax weigh more (measured on x86: widths 64 and 128, groups of 1 and 4 heads, 1024 and 4096 keys).
 static int64_t mostDecodeQueries(const Schedule &schedule) {
   int64_t block = schedule.lanes * schedule.vectors;
   return schedule.lanes >= 16 ? block / 2 : block * 2 / 3;
@@ -71,18 +76,18 @@ static void chooseFlashTiles(Schedule &schedule, const StageFacts &facts, const 
   int64_t width = queryBlock(schedule), rows = keyBlock(schedule);
   schedule.queryTile = multipleUpTo(wantedQueries, width);
   schedule.keyTile = multipleUpTo(wantedKeys, rows);
-  auto enlarge = [&](int64_t Schedule::*tile, int64_t size, int64_t partOfL2) {
+  auto enlarge = [&](int64_t Schedule::*tile, int64_t size, double partOfL2) {
     Schedule larger = schedule;
     larger.*tile = size;
-    if (partOfL2 * flashTileBytes(larger, facts) <= target.l2Bytes)
+    if (double(flashTileBytes(larger, facts)) <= partOfL2 * double(target.l2Bytes))
       schedule = larger;
   };
-  enlarge(&Schedule::keyTile, multipleUpTo(manyKeys, rows), 4);
+  enlarge(&Schedule::keyTile, multipleUpTo(manyKeys, rows), 0.25);
   if (isTiles)
-    enlarge(&Schedule::keyTile, multipleUpTo(keysOfTiles, rows), 4);
-  enlarge(&Schedule::queryTile, multipleUpTo(manyQueries, width), 2);
-  if (isTiles)
-    enlarge(&Schedule::queryTile, multipleUpTo(queriesOfTiles, width), 2);
+    enlarge(&Schedule::keyTile, multipleUpTo(keysOfTiles, rows), 0.25);
+  enlarge(&Schedule::queryTile, multipleUpTo(manyQueries, width), 0.6);
+  if (schedule.route != Route::Halide)
+    enlarge(&Schedule::queryTile, multipleUpTo(mostQueries, width), 0.6);
   int64_t room = target.l1Bytes + target.l2Bytes;
   while (flashTileBytes(schedule, facts) > room && schedule.queryTile > width)
     schedule.queryTile -= width;
@@ -105,10 +110,11 @@ static void chooseContractTiles(Schedule &schedule, const StageFacts &facts, con
     schedule.depthTile = std::min(schedule.depthTile, *facts.keyWidth);
 }
 
-Schedule attn::chooseSchedule(const StageFacts &facts, const Target &target) {
+Schedule attn::chooseSchedule(const StageFacts &facts, const Target &target, Route route) {
   if (target.hasDevice() && facts.kind == StageShape::Flash)
     return deviceSchedule();
   Schedule schedule;
+  schedule.route = route;
   chooseRegisterBlock(schedule, target);
   schedule.queryTile = schedule.lanes * schedule.vectors;
   schedule.keyTile = schedule.rows;
@@ -182,7 +188,7 @@ std::vector<std::string> attn::explain(const Schedule &schedule, const StageFact
       schedule.rows, schedule.vectors, block, block + schedule.vectors + 1, target.vectorRegisters,
       schedule.rows + schedule.vectors);
   if (isFlash) {
-    say("query_tile {0}: so often is a packed key or value used, or half as often where tasks are few", schedule.queryTile);
+    say("query_tile {0}: so often is a packed key or value used, or less often where tasks are few", schedule.queryTile);
     say("key_tile {0}: scores of a register block take {1} KiB of the {2} KiB of L1; so many keys between two visits of the sums",
         schedule.keyTile, (queryBlock(schedule) * schedule.keyTile * 4 + 1023) >> 10, target.l1Bytes >> 10);
   } else {

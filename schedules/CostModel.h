@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Always valid for the same facts and target.
-Schedule chooseSchedule(const StageFacts &facts, const Target &target);
+/// For a route, where it is known; always valid for the same facts and target.
+Schedule chooseSchedule(const StageFacts &facts, const Target &target, Route route = Route::Unsaid);
 
 /// How long a valid schedule would take with many queries and keys, as a multiple of the time of its multiply-adds alone
 /// (1: the FMA peak). It knows register blocks, packing, the traffic between tiles, and caches; not what a score or a mask

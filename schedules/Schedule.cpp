@@ -94,7 +94,9 @@ int64_t attn::flashTileBytes(const Schedule &schedule, const StageFacts &facts) 
   if (schedule.products == Products::Tiles) // Outputs are f32, the rest bf16; values are kept as rows and as columns.
     return floatBytes * (tilesBlock * schedule.keyTile + schedule.queryTile * valueWidth) +
            floatBytes / 2 * std::max<int64_t>(facts.bf16Parts, 1) * (schedule.keyTile * (widths + valueWidth) + schedule.queryTile * keyWidth);
-  return floatBytes * (schedule.queryTile * schedule.keyTile + (schedule.queryTile + schedule.keyTile) * widths);
+  // Vector code finishes the scores of one register block before those of the next.
+  int64_t scored = schedule.route == Route::Halide ? schedule.queryTile : queryBlock(schedule);
+  return floatBytes * (scored * schedule.keyTile + (schedule.queryTile + schedule.keyTile) * widths);
 }
 
 int64_t attn::contractPanelBytes(const Schedule &schedule) {

@@ -221,7 +221,10 @@ Value attn::blocksFor(FunctionScope &f, const FlashAxes &axes, const FlashShape 
 }
 
 Value attn::blocksPerTask(FunctionScope &f, const FlashAxes &axes, const FlashShape &shape, Value blocks) {
-  Value all = f.i64(shape.blocks), half = f.i64((shape.blocks + 1) / 2);
-  Value isFew = f.less(f.mul(f.ceilDiv(blocks, all), f.extent(axes.batch)), f.enoughTasks());
-  return arith::SelectOp::create(f.builder(), f.loc(), isFew, half, all);
+  Value size = f.i64(shape.blocks);
+  for (int64_t part : {2, 4}) { // As few as half and then a quarter of them, where whole tiles are too few for all threads.
+    Value isFew = f.less(f.mul(f.ceilDiv(blocks, size), f.extent(axes.batch)), f.enoughTasks());
+    size = arith::SelectOp::create(f.builder(), f.loc(), isFew, f.i64(llvm::divideCeil(shape.blocks, part)), size);
+  }
+  return size;
 }

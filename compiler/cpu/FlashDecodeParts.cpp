@@ -41,7 +41,8 @@ static int64_t vectorsOf(int64_t most, int64_t lanes, const FlashAxes &axes, con
 
 DecodeShape::DecodeShape(ScheduleAttr schedule, const FlashAxes &axes, const Signature &signature) {
   lanes = schedule.getLanes();
-  int64_t sums = std::max<int64_t>(1, schedule.getRows() * schedule.getVectors() * 2 / 3);
+  // Of 12, 16 or 24 registers for the sums of prefill: 8 or 16, the rest for what is multiplied.
+  int64_t sums = llvm::bit_floor<uint64_t>(schedule.getRows() * schedule.getVectors());
   auto blockOf = [&](int64_t queries) -> DecodeBlock {
     // As many sums as fill the multiply-add units for their latency; those of a query go to memory in one piece.
     int64_t keys = lanes < 4 ? 1 : std::max<int64_t>(2, lanes / queries);

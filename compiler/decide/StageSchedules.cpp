@@ -18,8 +18,9 @@ static StageShape stageShape(StageKind kind) {
 }
 
 FailureOr<ScheduleAttr> ScheduleChooser::choose(Location loc, StringRef kernel, StringRef name, const StageFacts &facts) {
-  Schedule schedule = chooseSchedule(facts, target);
-  if (const StageSchedule *found = findSchedule(given, kernel, name, facts.kind)) {
+  const StageSchedule *found = findSchedule(given, kernel, name, facts.kind);
+  Schedule schedule = chooseSchedule(facts, target, found ? found->schedule.route : Route::Unsaid);
+  if (found) {
     used[found - given.data()] = true;
     schedule = completed(found->schedule, schedule);
     if (llvm::Error error = validate(schedule, facts, target)) {

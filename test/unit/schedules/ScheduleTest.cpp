@@ -58,7 +58,7 @@ TEST(ScheduleValidation, Reasons) {
   EXPECT_EQ(reason({8, 3, 8, 192, 64, 256}, flash64, "x86-64-v3"),
             "a register block of 8 rows by 3 vectors needs 28 registers, x86-64-v3 has 16");
   EXPECT_EQ(reason({8, 2, 6, 1600, 600, 256}, flash64, "x86-64-v3"),
-            "a tile needs 4850 KiB, L1 and L2 of x86-64-v3 together have 544 KiB");
+            "a tile needs 1138 KiB, L1 and L2 of x86-64-v3 together have 544 KiB");
   EXPECT_EQ(reason({8, 2, 6, -16, 60, 256}, flash64, "x86-64-v3"), "query_tile -16 is not between 1 and 16777216");
   EXPECT_EQ(reason({8, 2, 6, 192, 60, int64_t(1) << 62}, flash64, "x86-64-v3"),
             "depth_tile 4611686018427387904 is not between 1 and 16777216");
@@ -88,9 +88,9 @@ TEST(ScheduleValidation, NestReadsNoTiles) {
 
 /// And more keys where L2 is large.
 TEST(CostModel, RegisterBlocks) {
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 3, 4, 192, 64, 256, 16, 256}));
-  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 3, 8, 384, 128, 256, 24, 256}));
-  EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 192, 64, 256, 8, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v3")), (Schedule{8, 3, 4, 384, 64, 256, 16, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("x86-64-v4")), (Schedule{16, 2, 8, 768, 128, 256, 16, 256}));
+  EXPECT_EQ(chooseSchedule(flash64, target("aarch64")), (Schedule{4, 3, 8, 384, 64, 256, 8, 256}));
 }
 
 TEST(CostModel, ContractsHaveTheirOwn) {
