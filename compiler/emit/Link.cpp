@@ -11,7 +11,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -164,42 +164,41 @@ static void hideDeviceRuntime(llvm::Module &module, const llvm::StringSet<> &bef
     }
 }
 
-static llvm::Error linkBind(llvm::Module &into) {
-  Bitcode bitcode = into.getTargetTriple().isX86() ? bindBitcodeX86_64() : bindBitcodeAArch64();
-  llvm::StringRef bytes(reinterpret_cast<const char *>(bitcode.data), bitcode.size);
-  auto runtime = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "runtime"), into.getContext());
-  if (!runtime)
-    return runtime.takeError();
-  (*runtime)->setTargetTriple(into.getTargetTriple());
-  (*runtime)->setDataLayout(into.getDataLayout());
-  for (llvm::Function &function : **runtime)
-    if (!function.isDeclaration()) {
-      setMachine(function, baseline(into.getTargetTriple()), "", 0);
-      // Once per file is enough: two calls per kernel would each get a copy.
-      if (!function.hasLocalLinkage())
-        function.addFnAttr(llvm::Attribute::NoInline);
+/// The part that defines a name, or null.
+static const Part *definerOf(llvm::StringRef name, llvm::ArrayRef<Part> parts) {
+  auto found = llvm::find_if(parts, [&](const Part &part) { return llvm::is_contained(part.defines, std::string_view(name)); });
+  return found == parts.end() ? nullptr : found;
+}
+
+/// Puts in the parts that define what is called, and what those call.
+static void linkBind(llvm::Module &into) {
+  llvm::ArrayRef<Part> parts = into.getTargetTriple().isX86() ? bindPartsX86_64() : bindPartsAArch64();
+  llvm::SetVector<const Part *> linked;
+  for (llvm::Function &function : into)
+    if (const Part *part = function.isDeclaration() ? definerOf(function.getName(), parts) : nullptr) {
+      function.setDSOLocal(true);
+      linked.insert(part);
     }
-  auto internalize = [](llvm::Module &module, const llvm::StringSet<> &names) {
-    for (auto &name : names)
-      if (llvm::GlobalValue *value = module.getNamedValue(name.getKey()); value && !value->isDeclaration())
-        hide(*value);
-  };
-  if (llvm::Linker(into).linkInModule(std::move(*runtime), llvm::Linker::LinkOnlyNeeded, internalize))
-    return llvm::createStringError("the runtime's functions could not be linked in");
-  return llvm::Error::success();
+  for (size_t i = 0; i < linked.size(); ++i) {
+    into.appendModuleInlineAsm(linked[i]->assembly);
+    for (std::string_view name : linked[i]->needs)
+      if (const Part *part = definerOf(name, parts))
+        linked.insert(part);
+  }
 }
 
 llvm::Error attn::linkRuntime(llvm::Module &into, const Target &target) {
-  if (!target.hasDevice())
-    return linkBind(into);
+  if (!target.hasDevice()) {
+    linkBind(into);
+    return llvm::Error::success();
+  }
   llvm::StringSet<> before;
   for (const llvm::Function &function : into)
     if (!function.isDeclaration())
       before.insert(function.getName());
   if (llvm::Error error = linkDeviceRuntime(into, target))
     return error;
-  if (llvm::Error error = linkBind(into))
-    return error;
+  linkBind(into);
   hideDeviceRuntime(into, before);
   return llvm::Error::success();
 }

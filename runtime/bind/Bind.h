@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The functions that are linked into every module of kernels, as bitcode
- * (Embedded.h), with internal linkage. They need no library.
+ * The functions that are part of every module of kernels, as assembly
+ * (Embedded.h), local to it. They need no library.
  */
 #ifndef ATTN_RUNTIME_BIND_BIND_H
 #define ATTN_RUNTIME_BIND_BIND_H

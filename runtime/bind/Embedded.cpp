@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bitcode of Bind.c and Run.c, as the build made it.
+// The assembly of this folder's source files, as the build made it.
 
 #include "runtime/bind/Embedded.h"
 
-static const unsigned char x86_64[] = {
+const std::vector<attn::Part> &attn::bindPartsX86_64() {
+  static const std::vector<Part> parts = {
+#include "runtime/bind/Arena.x86_64.inc"
 #include "runtime/bind/Bind.x86_64.inc"
-};
+#include "runtime/bind/Cuda.x86_64.inc"
+#include "runtime/bind/Device.x86_64.inc"
+#include "runtime/bind/Level.x86_64.inc"
+#include "runtime/bind/Run.x86_64.inc"
+#include "runtime/bind/Tiles.x86_64.inc"
+  };
+  return parts;
+}
 
-static const unsigned char aarch64[] = {
+const std::vector<attn::Part> &attn::bindPartsAArch64() {
+  static const std::vector<Part> parts = {
+#include "runtime/bind/Arena.aarch64.inc"
 #include "runtime/bind/Bind.aarch64.inc"
-};
-
-attn::Bitcode attn::bindBitcodeX86_64() { return {x86_64, sizeof(x86_64)}; }
-attn::Bitcode attn::bindBitcodeAArch64() { return {aarch64, sizeof(aarch64)}; }
+#include "runtime/bind/Cuda.aarch64.inc"
+#include "runtime/bind/Device.aarch64.inc"
+#include "runtime/bind/Level.aarch64.inc"
+#include "runtime/bind/Run.aarch64.inc"
+#include "runtime/bind/Tiles.aarch64.inc"
+  };
+  return parts;
+}

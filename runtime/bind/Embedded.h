@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Bind.h's functions as LLVM bitcode, one module per architecture, for the
- * compiler to link into what it generates. The modules have no target triple
- * and their functions no CPU, so that they take those of the module that they
- * are linked into and can be inlined there. No LLVM here.
+ * Bind.h's functions as assembly, one part per source file and architecture,
+ * for the compiler to put into what it generates: they are the same for each
+ * kernel, so they are compiled once, when the compiler is built. No LLVM here.
  */
 #ifndef ATTN_RUNTIME_BIND_EMBEDDED_H
 #define ATTN_RUNTIME_BIND_EMBEDDED_H
 
-#include <cstddef>
+#include <string_view>
+#include <vector>
 
 namespace attn {
 
-/// A module in memory that lives as long as the process.
-struct Bitcode {
-  const unsigned char *data;
-  std::size_t size;
+/// A source file's functions, all local, for any processor of an architecture.
+/// What it needs and no part defines is a device's runtime's.
+struct Part {
+  std::string_view assembly;
+  std::vector<std::string_view> defines, needs;
 };
 
-Bitcode bindBitcodeX86_64();
-Bitcode bindBitcodeAArch64();
+const std::vector<Part> &bindPartsX86_64();
+const std::vector<Part> &bindPartsAArch64();
 
 } // namespace attn
 
