@@ -64,6 +64,8 @@ FailureOr<std::vector<Driver::Lowered>> Driver::lowerAll(ModuleOp programs) {
     if (failed(first.run(*lowered.decided)))
       return failure();
     lowered.code = lowered.decided->clone();
+    // LLVM verifies what comes out; MLIR's verifier after each pass would take as long as the passes.
+    rest.enableVerifier(false);
     buildPipeline(rest, "llvm", {name, *schedule}, "decide");
     if (failed(rest.run(*lowered.code)))
       return failure();
