@@ -5,14 +5,16 @@
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,6 +22,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -57,6 +62,40 @@ struct AlignVectorAccesses : PassWrapper<AlignVectorAccesses, OperationPass<Modu
 };
 } // namespace
 
+/// The operations of kernels on vectors have one dimension, so no rewriting comes before their conversion.
+static void addConversions(const LLVMTypeConverter &converter, RewritePatternSet &patterns) {
+  vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  index::populateIndexToLLVMConversionPatterns(converter, patterns);
+  populateMathToLibmConversionPatterns(patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/true, /*benefit=*/2);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateNVVMToLLVMConversionPatterns(patterns);
+}
+
+namespace {
+/// All dialects at once: each conversion of its own would look at everything again.
+struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLLVM)
+  StringRef getArgument() const final { return "attn-convert-to-llvm"; }
+  StringRef getDescription() const final { return "vectors, arithmetic, branches and functions to the LLVM dialect"; }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<LLVM::LLVMDialect>(); }
+  void runOnOperation() final {
+    // Loops carry values that nobody reads.
+    IRRewriter rewriter(&getContext());
+    (void)simplifyRegions(rewriter, getOperation()->getRegions());
+    LLVMTypeConverter converter(&getContext());
+    RewritePatternSet patterns(&getContext());
+    addConversions(converter, patterns);
+    LLVMConversionTarget target(getContext());
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+
 void attn::buildLowerToLLVM(OpPassManager &passes) {
   // Before scalars and vectors go separate ways: bf16 has no instructions on most targets, and LLVM would call a
   // library that a kernel must not need.
@@ -65,19 +104,13 @@ void attn::buildLowerToLLVM(OpPassManager &passes) {
   passes.addPass(arith::createArithExpandOpsPass(expand));
   passes.addPass(std::make_unique<AlignVectorAccesses>());
   passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(createConvertVectorToLLVMPass());
-  passes.addPass(createConvertMathToLLVMPass());
-  passes.addPass(createConvertMathToLibmPass());
-  passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertIndexToLLVMPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createConvertFuncToLLVMPass());
-  passes.addPass(createConvertNVVMToLLVMPass()); // Of device code.
+  passes.addPass(std::make_unique<ConvertToLLVM>());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
 void attn::registerLowerToLLVMPasses() {
   PassRegistration<AlignVectorAccesses>();
+  PassRegistration<ConvertToLLVM>();
   PassPipelineRegistration<>("attn-lower-to-llvm", "vector code to the LLVM dialect", buildLowerToLLVM);
 }
 

@@ -39,14 +39,18 @@ func.func @contraction(%a: vector<8xf32>, %b: vector<8xf32>, %c: vector<8xf32>) 
 
 // CHECK-LABEL: llvm.func @shapes
 // CHECK-NOT: {{^ *(%[0-9]+ = )?}}vector.
-func.func @shapes(%a: vector<4x8xf32>, %b: vector<8xf32>) -> f32 {
-  %t = vector.transpose %a, [1, 0] : vector<4x8xf32> to vector<8x4xf32>
-  %r = vector.extract %t[2] : vector<4xf32> from vector<8x4xf32>
-  %s = vector.reduction <maximumf>, %r : vector<4xf32> into f32
+func.func @shapes(%a: vector<16xf32>, %b: vector<8xf32>) -> f32 {
+  %p = vector.extract_strided_slice %a {offsets = [4], sizes = [8], strides = [1]} : vector<16xf32> to vector<8xf32>
+  %t = vector.shuffle %p, %b [0, 8, 1, 9] : vector<8xf32>, vector<8xf32>
+  %j = vector.interleave %t, %t : vector<4xf32> -> vector<8xf32>
+  %r = vector.reduction <maximumf>, %j : vector<8xf32> into f32
   %i = vector.bitcast %b : vector<8xf32> to vector<8xi32>
   %f = arith.sitofp %i : vector<8xi32> to vector<8xf32>
   %e = vector.extract %f[3] : f32 from vector<8xf32>
-  %m = arith.addf %s, %e : f32
+  %c = vector.from_elements %e, %r : vector<2xf32>
+  %d = vector.broadcast %e : f32 to vector<2xf32>
+  %s = arith.addf %c, %d : vector<2xf32>
+  %m = vector.extract %s[1] : f32 from vector<2xf32>
   // CHECK: llvm.return
   return %m : f32
 }
