@@ -95,8 +95,8 @@ TEST(CostModel, RegisterBlocks) {
 
 TEST(CostModel, ContractsHaveTheirOwn) {
   StageFacts unknown = {StageShape::Contract, {}, {}}, heads = {StageShape::Contract, 64, {}};
-  EXPECT_EQ(chooseSchedule(unknown, target("x86-64-v3")), (Schedule{8, 2, 6, 16, 192, 512}));
-  EXPECT_EQ(chooseSchedule(unknown, target("x86-64-v4")), (Schedule{16, 4, 6, 64, 192, 512}));
+  EXPECT_EQ(chooseSchedule(unknown, target("x86-64-v3")), (Schedule{8, 2, 6, 16, 192, 2048}));
+  EXPECT_EQ(chooseSchedule(unknown, target("x86-64-v4")), (Schedule{16, 4, 6, 64, 192, 1024}));
   EXPECT_EQ(chooseSchedule(heads, target("x86-64-v4")), (Schedule{16, 4, 6, 64, 192, 64}));
 }
 
