@@ -7,11 +7,7 @@
 #include "runtime/bind/Message.h"
 
 #ifdef __x86_64__
-#include <cpuid.h>
-
-/* Names of cpuid.h differ between compilers, so bits are given by number: Intel
- * 64 manual, volume 2, CPUID. */
-#define BIT(n) (1u << (n))
+#include "runtime/bind/Processor.h"
 
 struct cpu {
   unsigned c1;     /* leaf 1, ecx */
@@ -22,7 +18,7 @@ struct cpu {
 
 static struct cpu cpu_ask(void) {
   struct cpu cpu = {0, 0, 0, 0};
-  unsigned a, b, c, d, high;
+  unsigned a, b, c, d;
   if (__get_cpuid(1, &a, &b, &c, &d))
     cpu.c1 = c;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
@@ -30,11 +26,9 @@ static struct cpu cpu_ask(void) {
   if (__get_cpuid(0x80000001u, &a, &b, &c, &d))
     cpu.c81 = c;
   if (cpu.c1 & BIT(27)) /* OSXSAVE: xgetbv exists. */
-    __asm__("xgetbv" : "=a"(cpu.states), "=d"(high) : "c"(0));
+    cpu.states = saved_registers();
   return cpu;
 }
-
-static bool has(unsigned word, unsigned bits) { return (word & bits) == bits; }
 
 static int32_t cpu_level(void) {
   struct cpu cpu = cpu_ask();

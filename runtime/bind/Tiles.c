@@ -7,18 +7,7 @@
 #include <stdbool.h>
 
 #ifdef __x86_64__
-#include <cpuid.h>
-
-/* As in Level.c. */
-#define BIT(n) (1u << (n))
-static bool has(unsigned word, unsigned bits) { return (word & bits) == bits; }
-
-/* xgetbv exists from level 3 on. */
-static unsigned saved_registers(void) {
-  unsigned states, high;
-  __asm__("xgetbv" : "=a"(states), "=d"(high) : "c"(0));
-  return states;
-}
+#include "runtime/bind/Processor.h"
 
 /* Linux hands out the tile registers on request only, once for a process (its
  * documentation, arch/x86/xstate). */

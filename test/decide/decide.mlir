@@ -4,7 +4,7 @@
 // is a nest, and what nobody reads is gone.
 // CHECK-LABEL: attn.kernel @writes(in "x" %x: !attn.ref<[S, D], f32>, in "w" %w: !attn.ref<[E, D], f32>, out "y" %y: !attn.ref<[S, E], f32>, out "z" %z: !attn.ref<[E, S], f32>) axes [<S = x.0>, <D = x.1>, <E = w.0>] facts [<E = D>] precise
 // CHECK-NOT: attn.buffer
-// CHECK: attn.stage {{ *}}contract <lanes = 16, vectors = 4, rows = 6, query_tile = 64, key_tile = 192, depth_tile = 512> attributes {name = "y"} {
+// CHECK: attn.stage {{ *}}contract <lanes = 16, vectors = 4, rows = 6, query_tile = 64, key_tile = 192, depth_tile = 1024> attributes {name = "y"} {
 // CHECK: %[[C:.*]] = attn.contract {{ *}}project
 // CHECK: attn.write %[[C]], %y
 // CHECK: %[[T:.*]] = attn.map(%[[C]])

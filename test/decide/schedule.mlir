@@ -6,7 +6,7 @@
 // RUN: not attn-opt %s --attn-decide=target=x86-64-v9 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 16, key_tile = 192, depth_tile = 32> attributes {name = "p"}
-// CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 16, key_tile = 12, depth_tile = 512> attributes {name = "y"}
+// CHECK: contract <lanes = 8, vectors = 2, rows = 6, query_tile = 16, key_tile = 12, depth_tile = 2048> attributes {name = "y"}
 // TILE: schedule.mlir:27:3: error: the schedule of stage 'p' (contract) of two cannot work: key_tile 100 is not a multiple of rows = 6
 // NAME: error: no stage is meant by the schedule for kind contract, name 'q'; there are two's contract 'p', two's contract 'y'
 // KEY: error: schedule: line 1: unknown key 'tile'

@@ -11,6 +11,9 @@
 #include <chrono>
 #include <thread>
 #include <vector>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 using namespace attnc;
 
@@ -122,7 +125,11 @@ template <typename Work> double together(int threads, Work work) {
 static constexpr int64_t mostFloats = (int64_t(256) << 20) / 4;
 
 Limits::Limits(int threads, int64_t mostLanes) : threads(std::max(threads, 1)), mostLanes(mostLanes) {
-  memory.reset(new float[mostFloats]);
+  constexpr size_t hugePage = size_t(2) << 20; // Small pages would add the misses of their addresses to what is measured.
+  memory.reset(static_cast<float *>(std::aligned_alloc(hugePage, mostFloats * sizeof(float))));
+#ifdef __linux__
+  madvise(memory.get(), mostFloats * sizeof(float), MADV_HUGEPAGE);
+#endif
   std::fill_n(memory.get(), mostFloats, 1.0f);
 }
 

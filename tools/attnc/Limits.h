@@ -8,6 +8,7 @@
 #define ATTN_TOOLS_ATTNC_LIMITS_H
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 namespace attnc {
@@ -27,7 +28,10 @@ public:
 private:
   int threads;
   int64_t mostLanes;
-  std::unique_ptr<float[]> memory;
+  struct Free {
+    void operator()(float *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<float[], Free> memory;
 };
 
 } // namespace attnc
