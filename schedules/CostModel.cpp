@@ -44,7 +44,7 @@ static void chooseRegisterBlock(Schedule &schedule, const Target &target) {
 }
 
 /// A register block of queries takes the prefill form the same time however few of it are there; the decode form's time
-/// grows with their number. They meet at 15 to 19 of 24 queries with 8 lanes, at 21 to 28 of 48 with 16 (and so at half of 32), where
+/// grows with their number. They meet at 15 to 19 of 24 queries with 8 lanes, at 16 to 24 of 32 with 16, where
 /// sums across lanes and softmax weigh more (measured on x86: widths 64 and 128, groups of 1 and 4 heads, 1024 and 4096 keys).
 static int64_t mostDecodeQueries(const Schedule &schedule) {
   int64_t block = schedule.lanes * schedule.vectors;

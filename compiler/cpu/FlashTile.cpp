@@ -113,8 +113,11 @@ FunctionScope::Values FlashTask::emitScores(const KeyRange &block, Value firstKe
   Values none(shape.vectors, floats(-infinity));
   Values largest = f.loop(start, end, f.i64(blockRows), keepsProducts() ? ValueRange(none) : maxima,
                           [&](Value first, ValueRange carried) {
+                            expressions.enter(first.getParentBlock()->getParentOp());
                             emitTileScores(block.number, first);
-                            return overRows(first, f.add(first, f.i64(blockRows)), carried);
+                            Values next = overRows(first, f.add(first, f.i64(blockRows)), carried);
+                            expressions.leave();
+                            return next;
                           });
   for (int64_t v = 0; v < shape.vectors && keepsProducts(); ++v) {
     Value scaled = arith::MulFOp::create(f.builder(), f.loc(), largest[v], factors[v]);
