@@ -11,6 +11,7 @@
 #include "compiler/emit/Files.h"
 #include "compiler/emit/Header.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Path.h"
 
@@ -64,10 +65,10 @@ FailureOr<std::vector<Driver::Lowered>> Driver::lowerAll(ModuleOp programs) {
     if (failed(first.run(*lowered.decided)))
       return failure();
     lowered.code = lowered.decided->clone();
-    // LLVM verifies what comes out; MLIR's verifier after each pass would take as long as the passes.
+    // Once at the end is enough: the verifier after each pass would take as long as the passes.
     rest.enableVerifier(false);
     buildPipeline(rest, "llvm", {name, *schedule}, "decide");
-    if (failed(rest.run(*lowered.code)))
+    if (failed(rest.run(*lowered.code)) || failed(verify(*lowered.code)))
       return failure();
     all.push_back(std::move(lowered));
   }
