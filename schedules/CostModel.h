@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// For a route, where it is known; always valid for the same facts and target.
+/// For a route, where it is known, which the schedule itself does not say; always valid for the same facts and target.
 Schedule chooseSchedule(const StageFacts &facts, const Target &target, Route route = Route::Unsaid);
 
 /// How long a valid schedule would take with many queries and keys, as a multiple of the time of its multiply-adds alone

@@ -29,9 +29,10 @@ struct Decide : attn::impl::DecideBase<Decide> {
       return fail(given.takeError());
     // What comes next on these reads keys as they are.
     auto route = module->getAttrOfType<StringAttr>("attn.route");
-    bool turnsKeys = !found->isCuda() && !found->hasDevice() && !(route && route.getValue() == "halide");
+    bool wantsHalide = route && route.getValue() == routeName(Route::Halide);
+    bool turnsKeys = !found->isCuda() && !found->hasDevice() && !wantsHalide;
     bool isDevice = found->isCuda();
-    ScheduleChooser chooser(std::move(*found), std::move(*given));
+    ScheduleChooser chooser(std::move(*found), std::move(*given), wantsHalide ? Route::Halide : Route::Unsaid);
     for (ProgramOp program : llvm::to_vector(module.getOps<ProgramOp>())) {
       makeAbsenceExplicit(program);
       FailureOr<KernelOp> kernel = Decider(program, chooser, turnsKeys, isDevice).run();

@@ -19,7 +19,8 @@ static StageShape stageShape(StageKind kind) {
 
 FailureOr<ScheduleAttr> ScheduleChooser::choose(Location loc, StringRef kernel, StringRef name, const StageFacts &facts) {
   const StageSchedule *found = findSchedule(given, kernel, name, facts.kind);
-  Schedule schedule = chooseSchedule(facts, target, found ? found->schedule.route : Route::Unsaid);
+  Route said = found ? found->schedule.route : Route::Unsaid;
+  Schedule schedule = chooseSchedule(facts, target, said == Route::Unsaid ? wanted : said);
   if (found) {
     used[found - given.data()] = true;
     schedule = completed(found->schedule, schedule);

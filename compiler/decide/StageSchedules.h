@@ -15,8 +15,9 @@ namespace attn {
 /// The schedules that a user gave, and which of them have been meant for some stage.
 class ScheduleChooser {
 public:
-  ScheduleChooser(Target target, std::vector<StageSchedule> given)
-      : target(std::move(target)), given(std::move(given)), used(this->given.size()) {}
+  /// `wanted`: the route of stages whose given schedule says none.
+  ScheduleChooser(Target target, std::vector<StageSchedule> given, Route wanted)
+      : target(std::move(target)), given(std::move(given)), used(this->given.size()), wanted(wanted) {}
 
   /// The schedule of a stage: the given one where there is one and it can work, else the cost model's. A given
   /// one that cannot work is an error at `loc`.
@@ -30,6 +31,7 @@ private:
   Target target;
   std::vector<StageSchedule> given;
   std::vector<bool> used;
+  Route wanted;
 };
 
 StageKind stageKind(StageShape kind);
